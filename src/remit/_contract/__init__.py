@@ -1,0 +1,1 @@
+"""Declarations, the reviewable contract, and its verified runtime form."""

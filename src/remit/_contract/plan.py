@@ -1,0 +1,94 @@
+"""What is fixed for one capability, computed once per class and authority and used on every call."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from remit._base.boundary import Json
+from remit._model.descriptor import Descriptor
+from remit._model.effects import Audit
+from remit._model.pattern import Patterns
+from remit._schema.validate import Validator
+
+Role = Literal["context", "principal"]
+
+
+class NamedPolicy(Protocol):
+    """All that a declaration knows of a policy: its stable name."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the contract records it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Binding:
+    """One locked path of a reference's input and the function of the instance that fills it, read at call time."""
+
+    path: str
+    value: Callable[[Any], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """One sealed capability of one component class.
+
+    `handler` is the sealed function recorded at class creation (called with the instance first), None for references;
+    `injected` maps its parameters annotated `Context` or `Principal` to their role. `convert` turns canonical bytes of
+    a valid input into keyword arguments (pydantic, strict), None for references, whose procedure converts by itself.
+    `dump` turns a result into JSON and its canonical bytes. `operation` is the backend's name and `operation_hash` the
+    hash of its recorded schemas. `doors` is what the declaration names, None for the default (in-process doors, and
+    whatever the site's exposure opens). `timeout_s`, `decide_s` and `spend_s` are seconds, None for the limits' own.
+    """
+
+    descriptor: Descriptor
+    attribute: str
+    handler: Callable[..., object] | None
+    is_async: bool
+    injected: Mapping[str, Role]
+    available: Callable[[Any], object] | None
+    precondition: Callable[..., object] | None
+    note: Callable[[Any], object] | None
+    summary: Callable[..., object] | None
+    bindings: tuple[Binding, ...]
+    agent_input: Validator
+    full_input: Validator
+    convert: Callable[[bytes], dict[str, object]] | None
+    dump: Callable[[object], tuple[Json, bytes]]
+    output: Validator | None
+    operation: str | None
+    operation_hash: str | None
+    approver: str | None
+    audit: Audit
+    timeout_s: float | None
+    spend_s: float | None
+    doors: frozenset[str] | None
+    policies: tuple[NamedPolicy, ...]
+    place: str
+
+    @property
+    def id(self) -> str:
+        """The capability id."""
+        return self.descriptor.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sealed:
+    """One component class, verified against the authority: what a mount needs.
+
+    `policies` are the component's own, before those of each plan.
+    """
+
+    type: str
+    title: str | None
+    description: str
+    policies: tuple[NamedPolicy, ...]
+    plans: tuple[Plan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exposure:
+    """What the site opens at each network door, from `[tool.remit.exposure]`; a door that is absent is closed."""
+
+    doors: Mapping[str, Patterns]

@@ -1,0 +1,1 @@
+"""Plain values that every room may speak."""

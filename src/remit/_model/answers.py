@@ -1,0 +1,26 @@
+"""What application code answers to remit's questions."""
+
+from dataclasses import dataclass
+
+from remit.errors import Happened
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """`available` says no, and why; the reason is disclosed (SPEC 4.7: state discloses)."""
+
+    reason: str
+
+
+class Refused(Exception):
+    """The author's own "no": returned by a precondition, returned or raised by a handler (SPEC 8.5).
+
+    `reason` is shown to the agent as data; `details` must be JSON. A handler that has already acted says
+    `outcome="done"`; one that cannot know says `"unknown"`; the default is `"none"`.
+    """
+
+    def __init__(self, reason: str, /, *, outcome: Happened | str = Happened.NONE, **details: object) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.outcome = Happened(outcome)
+        self.details = details

@@ -1,0 +1,36 @@
+"""What an agent is told about one capability; never handlers, never state (SPEC 1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from remit._model.effects import Confirmation, Effect, Kind
+from remit._model.ids import CapabilityId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Descriptor:
+    """The fixed, agent-visible part of a capability.
+
+    `input_schema` is the agent's: bound fields have left it. `bound` names the paths the view fills (never their
+    values). `confirmation` is the effective level: `always` for a grave effect that is required.
+    """
+
+    id: CapabilityId
+    kind: Kind
+    effect: Effect
+    component: str
+    title: str | None
+    description: str
+    input_schema: Mapping[str, object]
+    output_schema: Mapping[str, object] | None
+    idempotent: bool
+    reversible: bool | None
+    confirmation: Confirmation
+    bound: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    deprecated: bool = False
+
+    @property
+    def plane(self) -> str:
+        """`view` or `domain`."""
+        return "domain" if self.kind is Kind.REFERENCE else "view"

@@ -1,0 +1,24 @@
+"""One call, as a consumer asks for it (SPEC 6.1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What is called, with what, and what the caller believes about the view.
+
+    `id` is the caller's own invocation id (1 to 128 of `[A-Za-z0-9._-]`), made when absent; `instance` may be written
+    `type/instance`; `registration`, `surface_id` and `surface_version` pin what the caller was shown; `confirmation` is
+    evidence. Values are checked by the pipeline, never here: an agent's mistake must come back as a value.
+    """
+
+    capability_id: str
+    input: Mapping[str, object] | None = None
+    id: str | None = None
+    instance: str | None = None
+    registration: str | None = None
+    surface_id: str | None = None
+    surface_version: str | None = None
+    confirmation: str | None = None
+    correlation_id: str | None = None

@@ -1,0 +1,88 @@
+"""What a home for components needs of a gateway; integrations know this port and no gateway (DESIGN 3)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from starlette.requests import HTTPConnection
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from remit._model.consumer import Principal
+from remit._model.request_view import CancelCause
+from remit._surface.surface import Surface
+
+Login = Callable[[HTTPConnection], "Principal | None | Awaitable[Principal | None]"]
+
+
+class ViewPort(Protocol):
+    """One view of one person, from the first mount in it to its close."""
+
+    @property
+    def id(self) -> str:
+        """The opaque id of the view; never a framework's client id."""
+        ...
+
+    @property
+    def surface(self) -> Surface:
+        """The surface of this view."""
+        ...
+
+
+class GatewayPort(Protocol):
+    """The part of a gateway that homes use."""
+
+    def open_view(
+        self,
+        *,
+        principal: Callable[[], Principal | None],
+        host: Callable[[], object],
+        within: Callable[[], AbstractContextManager[object]],
+        title: str,
+        route: str,
+    ) -> ViewPort:
+        """Make the session and surface of a page being built; no agent sees it before `connected`.
+
+        `principal` and `host` are asked per call, inside `within`. No principal now: PermissionError.
+        """
+        ...
+
+    def connected(self, view_id: str, *, tab: str | None = None) -> None:
+        """The person's client is there. A view of the same principal with the same `tab` is closed at once."""
+        ...
+
+    def disconnected(self, view_id: str) -> None:
+        """The client is gone for now: the view leaves the agents' sight and its components are unavailable."""
+        ...
+
+    def close_view(self, view_id: str, *, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
+        """End the session of this view and dispose its surface; closing twice is a no-op."""
+        ...
+
+    def routes(self, login: Login) -> list[BaseRoute]:
+        """The pages that ask who is signed in: decision page, list of waiting requests (HTML, person's session)."""
+        ...
+
+    def door(self) -> ASGIApp:
+        """The MCP door as an ASGI application, to be mounted at `/remit` of the outermost application."""
+        ...
+
+    def guard(self, app: ASGIApp) -> ASGIApp:
+        """Wrap the outermost application: Host and Origin allow-list for http and websocket scopes."""
+        ...
+
+    async def start(self) -> None:
+        """Begin to serve; call once, inside the running loop."""
+        ...
+
+    def stopping(self) -> None:
+        """Answer held calls and close streams; synchronous, called before the server drains."""
+        ...
+
+    async def stop(self) -> None:
+        """Close every view and stop serving; safe to call twice."""
+        ...
+
+    def describe(self) -> Mapping[str, object]:
+        """What to paste into an agent's client: base path of the door and the open views; no secret."""
+        ...
