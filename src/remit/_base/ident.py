@@ -1,0 +1,23 @@
+"""Opaque ids from the system's randomness, and the grammar of the ids a caller may choose (SPEC 2.5, 6.14)."""
+
+import re
+import secrets
+from typing import Final
+
+_CALLER_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_TOKEN_BYTES: Final = 16
+
+
+def new_id(prefix: str) -> str:
+    """Return `prefix` and 22 unguessable characters of `[A-Za-z0-9_-]`, 128 bits: `new_id("reg_")` (SPEC 2.5)."""
+    return prefix + secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def is_invocation_id(text: object) -> bool:
+    """Say whether `text` may be an invocation id: 1 to 128 characters of `[A-Za-z0-9._-]` (SPEC 2.5)."""
+    return isinstance(text, str) and _CALLER_ID.fullmatch(text) is not None
+
+
+def is_correlation_id(text: object) -> bool:
+    """Say whether `text` may be a correlation id: 1 to 128 characters of `[A-Za-z0-9._-]` (SPEC 6.14)."""
+    return isinstance(text, str) and _CALLER_ID.fullmatch(text) is not None
