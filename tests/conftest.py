@@ -1,0 +1,76 @@
+"""What every test may ask for: a free port, and one headless Chromium a process."""
+
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM_FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+# A shared machine is no stopwatch, so examples have no time limit; in CI they are the same ones on every run.
+hypothesis.settings.register_profile("remit", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("remit-ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("remit-ci" if os.environ.get("CI") else "remit")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses the browser: it runs in a call of its own.
+
+    A sync Playwright leaves its event loop in the thread, so no later test of the same process could start one.
+    """
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A TCP port of the loopback that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def chromium_path() -> str | None:
+    """Where Chromium is, or None: the variable CHROMIUM first, then PATH."""
+    named = os.environ.get("CHROMIUM")
+    if named:
+        return named
+    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium. Without one the test is skipped, but never in CI: there a missing browser is a failure."""
+    path = chromium_path()
+    if path is None or not Path(path).exists():
+        reason = "no Chromium: install it (scripts/setup does when root), or name it in CHROMIUM"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=path,
+            headless=True,
+            args=CHROMIUM_FLAGS,
+            # Chromium's own sandbox refuses root and hosts without user namespaces; pages under test are our own.
+            chromium_sandbox=False,
+        )
+        yield launched
+        launched.close()
