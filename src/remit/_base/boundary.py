@@ -27,8 +27,7 @@ _PRINT_IN_GIVEN_ORDER: Final = _PRINT & ~orjson.OPT_SORT_KEYS
 
 # orjson prints every float with a point or an exponent, so bytes with neither hold no float. Text may match too: that
 # costs a walk only.
-_EXPONENT: Final = re.compile(rb"e[-+0-9]")
-_ODD: Final = re.compile(rb"[0-9]e")
+_EXPONENT: Final = re.compile(rb"e[-+1-9]")
 _ASTRAL: Final = re.compile(rb"[\xf0-\xf4]")
 
 
@@ -86,7 +85,7 @@ def canonical(value: Json) -> bytes:
     Cheaper than `take`: nothing is copied and nothing is checked again. A value from elsewhere belongs into `take`.
     """
     printed = orjson.dumps(value, None, _PRINT)
-    if _ODD.search(printed) and _has_odd(value):
+    if _EXPONENT.search(printed) and _has_odd(value):
         printed = orjson.dumps(_with_fragments(value), None, _PRINT)
     return _in_utf16_order(value, printed)
 

@@ -152,7 +152,7 @@ def test_canonical_and_loads_are_inverse_on_taken_values() -> None:
 
 
 def test_canonical_sees_an_odd_float_anywhere() -> None:
-    value: Json = {"text": "5e1", "deep": [[[1e-9]]]}
-    assert canonical(value) == b'{"deep":[[[1e-9]]],"text":"5e1"}'
+    value: Json = {"text": "5e-1", "deep": [[[1e-9]]]}
+    assert canonical(value) == b'{"deep":[[[1e-9]]],"text":"5e-1"}'
     assert canonical([1e22]) == b"[1e+22]"
-    assert canonical({"text": "5e1"}) == b'{"text":"5e1"}'
+    assert canonical({"text": "5e-1"}) == b'{"text":"5e-1"}'
