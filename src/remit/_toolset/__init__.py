@@ -1,0 +1,1 @@
+"""Capabilities as tools of a model: wire names, definitions, pins and calls, over a `SurfacePort` only."""

@@ -1,0 +1,249 @@
+"""The toolset: one tool a visible capability, calls resolved through what was listed (SPEC 12.1, 12.2, 12.4)."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from remit._base.clock import Clock, SystemClock
+from remit._base.ident import is_invocation_id
+from remit._base.limits import Limits
+from remit._model.consumer import Consumer
+from remit._model.effects import Kind
+from remit._model.listing import Listed, Snapshot
+from remit._model.outcome import Failed, Outcome
+from remit._model.port import SurfacePort
+from remit._model.request import Invocation
+from remit._toolset.definitions import Definition, Definitions
+from remit._toolset.pins import UNLISTED, Pin, Pins
+from remit._toolset.result import Called, ToolResult, to_result, with_present
+from remit._toolset.wire_names import NAME_BUDGET, wire_names
+from remit.errors import ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One entry of a listing: its name, its fixed definition, and the live capability behind it."""
+
+    name: str
+    definition: Definition
+    listed: Listed
+
+    @property
+    def pin(self) -> Pin:
+        """What the name means now."""
+        return Pin(id=self.listed.id, instance=addressed(self.listed), registration=self.listed.registration)
+
+    def state(self) -> dict[str, object]:
+        """The live part: `available`, and `reason` and `note` where there are any."""
+        state: dict[str, object] = {"available": self.listed.available}
+        if self.listed.reason is not None:
+            state["reason"] = self.listed.reason
+        if self.listed.note is not None:
+            state["note"] = self.listed.note
+        return state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The tools one consumer may call at one instant, in the order of the snapshot."""
+
+    surface_id: str
+    surface_version: str
+    tools: tuple[Tool, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call of one tool; what stands beside the arguments overrides what the listing said."""
+
+    name: str
+    arguments: Mapping[str, object] | None = None
+    id: str | None = None
+    instance: str | None = None
+    registration: str | None = None
+    surface_id: str | None = None
+    surface_version: str | None = None
+    confirmation: str | None = None
+    correlation_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """Where a call goes: what it is sent as, and the tool that has the name now, if any has."""
+
+    invocation: Invocation
+    tool: Tool | None
+    present: dict[str, Tool]
+    surface_id: str
+
+
+class Toolset:
+    """The capabilities of one surface as tools for one consumer's model.
+
+    `waits=True` (embedded): a call that needs a person waits for the answer and then answers once; `waits=False`
+    (remote): it answers CONFIRMATION_REQUIRED and is repeated with the id as evidence (SPEC 7.7). `name_budget` leaves
+    room for a prefix that the client adds to names. A toolset decides nothing: the surface does, for every call.
+    """
+
+    __slots__ = ("_budget", "_consumer", "_definitions", "_limits", "_pins", "_port", "_waits")
+
+    def __init__(
+        self,
+        port: SurfacePort,
+        consumer: Consumer,
+        *,
+        waits: bool,
+        limits: Limits | None = None,
+        clock: Clock | None = None,
+        name_budget: int = NAME_BUDGET,
+    ) -> None:
+        own_clock = SystemClock() if clock is None else clock
+        self._port = port
+        self._consumer = consumer
+        self._waits = waits
+        self._limits = Limits() if limits is None else limits
+        self._budget = name_budget
+        self._definitions = Definitions(consumer, own_clock)
+        self._pins = Pins(own_clock, self._limits)
+
+    def listing(self) -> Listing:
+        """List the tools there are now; names that were not listed before are pinned to what they mean now."""
+        snapshot = self._port.snapshot(self._consumer)
+        present = self._named(snapshot)
+        self._pins.listed({name: tool.pin for name, tool in present.items()})
+        return Listing(
+            surface_id=snapshot.surface_id,
+            surface_version=snapshot.surface_version,
+            tools=tuple(present.values()),
+        )
+
+    def definitions(self) -> list[dict[str, object]]:
+        """List the tools as JSON-able definitions, for a model; live state is in `states`.
+
+        Outer dicts are fresh, schemas are shared and must not be changed. Equal bytes as long as the same capabilities
+        are visible, whatever is available of them (SPEC 12.2).
+        """
+        return [tool.definition.to_json(tool.name) for tool in self.listing().tools]
+
+    def states(self) -> dict[str, dict[str, object]]:
+        """Tell for each tool whether it is available now, why not, and the author's live note."""
+        return {tool.name: tool.state() for tool in self._named(self._port.snapshot(self._consumer)).values()}
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, object] | None = None,
+        call_id: str | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> ToolResult:
+        """Call a tool by its name; refusals are results. `call_id` becomes the invocation id, `timeout` is seconds."""
+        own_id = None if call_id is None else as_invocation_id(call_id)
+        call = ToolCall(name=name, arguments=arguments, id=own_id)
+        result = await self.invoke(call, timeout=timeout)
+        request = result.confirmation_id if self._waits else None
+        if request is not None:
+            # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
+            decided = await self._port.decided(request, self._consumer, timeout=self._limits.decide_s + 1.0)
+            if decided is not None:
+                evidence = replace(call, confirmation=request, registration=result.registration)
+                result = await self.invoke(evidence, timeout=timeout)
+        return replace(result, call_id=call_id)
+
+    async def invoke(self, call: ToolCall, *, timeout: float | None = None) -> ToolResult:
+        """Run one call and answer at once, as doors need it; never waits for a person."""
+        target = self._target(call)
+        outcome = await self._port.invoke(target.invocation, self._consumer, timeout=timeout)
+        registration = target.invocation.registration
+        tool = target.tool
+        if tool is not None and registration in {None, UNLISTED}:
+            registration = tool.listed.registration
+        if isinstance(outcome, Failed) and outcome.error.code is ErrorCode.STALE_CAPABILITY:
+            present = self._named(self._port.snapshot(self._consumer)).get(call.name)
+            registration = None if present is None else present.listed.registration
+            if present is not None:
+                self._pins.told(call.name, present.pin)
+                outcome = with_present(outcome, call.name, present.listed)
+        elif tool is not None and _reads_component(tool, outcome):
+            self._pins.observed(tool.listed.registration, {name: t.pin for name, t in target.present.items()})
+        called = Called(
+            name=call.name,
+            call_id=call.id,
+            definition=None if tool is None else tool.definition,
+            registration=None if registration == UNLISTED else registration,
+            surface_id=target.surface_id,
+        )
+        return to_result(outcome, called)
+
+    async def continue_(self, confirmation_id: str) -> ToolResult:
+        """Run the stored exact call of a request with the request as evidence; decides nothing (SPEC 7.7)."""
+        snapshot = self._port.snapshot(self._consumer)
+        outcome = await self._port.continue_(confirmation_id, self._consumer)
+        tools = self._named(snapshot).values()
+        tool = next((tool for tool in tools if tool.listed.id == outcome.capability_id), None)
+        called = Called(
+            name=outcome.capability_id if tool is None else tool.name,
+            call_id=outcome.invocation_id,
+            definition=None if tool is None else tool.definition,
+            registration=None if tool is None else tool.listed.registration,
+            surface_id=snapshot.surface_id,
+        )
+        return to_result(outcome, called)
+
+    def _named(self, snapshot: Snapshot) -> dict[str, Tool]:
+        visible = snapshot.capabilities()
+        counts: dict[str, int] = {}
+        for listed in visible:
+            counts[listed.id] = counts.get(listed.id, 0) + 1
+        by_name = {(listed.id, addressed(listed) if counts[listed.id] > 1 else None): listed for listed in visible}
+        return {
+            name: Tool(name=name, definition=self._definitions.of(by_name[key].descriptor), listed=by_name[key])
+            for name, key in wire_names(by_name, budget=self._budget).items()
+        }
+
+    def _target(self, call: ToolCall) -> _Target:
+        snapshot = self._port.snapshot(self._consumer)
+        present = self._named(snapshot)
+        self._pins.observe({name: tool.pin for name, tool in present.items()})
+        tool, pin = present.get(call.name), self._pins.get(call.name)
+        registration = call.registration
+        if tool is not None:
+            capability, instance = tool.listed.id, addressed(tool.listed)
+            if registration is None and not tool.listed.descriptor.effect.reads_only:
+                registration = UNLISTED if pin is None else pin.registration
+        elif pin is not None:
+            capability, instance = pin.id, pin.instance
+            registration = registration or pin.registration
+        else:
+            # No capability has such an id, so a made-up name, a hidden one and a raw capability id are equally unknown.
+            capability, instance = f"tool:{call.name}", None
+        invocation = Invocation(
+            capability_id=capability,
+            input=call.arguments,
+            id=call.id,
+            instance=call.instance if call.instance is not None else instance,
+            registration=registration,
+            surface_id=call.surface_id,
+            surface_version=call.surface_version,
+            confirmation=call.confirmation,
+            correlation_id=call.correlation_id,
+        )
+        return _Target(invocation=invocation, tool=tool, present=present, surface_id=snapshot.surface_id)
+
+
+def addressed(listed: Listed) -> str:
+    """The instance as `invoke` takes it: references are told apart by `type/instance` (SPEC 10.10)."""
+    if listed.descriptor.kind is Kind.REFERENCE:
+        return f"{listed.descriptor.component}/{listed.instance}"
+    return listed.instance
+
+
+def as_invocation_id(call_id: str) -> str:
+    """A model's call id as an invocation id: itself where the grammar allows it, else a digest of it (SPEC 2.5)."""
+    if is_invocation_id(call_id):
+        return call_id
+    return "call-" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _reads_component(tool: Tool, outcome: Outcome) -> bool:
+    return tool.listed.descriptor.kind is Kind.OBSERVATION and not isinstance(outcome, Failed)
