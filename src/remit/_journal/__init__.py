@@ -1,0 +1,1 @@
+"""What happened: events for listeners, audit entries for operators (SPEC 9)."""

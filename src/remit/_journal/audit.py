@@ -1,0 +1,307 @@
+"""What operators read: every decision with its true reason, causes and stacks too, in production (SPEC 8.2, 9.2)."""
+
+import traceback
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
+
+from remit._base.boundary import Json, loads
+from remit._base.clock import Clock
+from remit._journal.listeners import Listeners
+from remit._model.effects import Audit
+from remit.errors import ErrorCode, Happened
+
+CAPACITY: Final = 1_000
+PAYLOAD_BYTES: Final = 8_192
+PAYLOADS_BYTES: Final = 1_048_576
+CAUSE_CHARACTERS: Final = 8_192
+
+Key = tuple[object, ...]
+
+
+class AuditType(StrEnum):
+    """What an entry is about."""
+
+    INVOCATION = "invocation"
+    CONFIRMATION = "confirmation"
+    REGISTRATION = "registration"
+    LATE_RESULT = "late-result"
+    FAULT = "fault"
+
+
+class VoteLike(Protocol):
+    """One policy's answer, as the chain reports it."""
+
+    @property
+    def policy(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def decision(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def cause(self) -> BaseException | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditVote:
+    """One policy's answer; `cause` is the stack of what it raised."""
+
+    policy: str
+    method: str
+    decision: str
+    reason: str | None = None
+    cause: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One line of the journal (SPEC 9.2).
+
+    `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
+    was told, `why` the true reason (of a hidden capability, too), `cause` the stack of an unknown exception. `input`
+    and `output` are there at the level `full` only, when their canonical form has at most 8,192 bytes and the journal's
+    room for payloads still holds them; `payload` says whether they are.
+    """
+
+    sequence: int
+    time: str
+    type: AuditType
+    surface: str
+    registration: str | None = None
+    capability: str | None = None
+    invocation: str | None = None
+    correlation_id: str | None = None
+    consumer: Key | None = None
+    principal: str | None = None
+    tenant: str | None = None
+    decider: str | None = None
+    confirmation: str | None = None
+    code: ErrorCode | None = None
+    why: str | None = None
+    votes: tuple[AuditVote, ...] = ()
+    policy_ms: float | None = None
+    queue_ms: float | None = None
+    person_ms: float | None = None
+    execution_ms: float | None = None
+    outcome: Happened | None = None
+    contract_hash: str | None = None
+    payload: bool = False
+    input: Json = None
+    output: Json = None
+    cause: str | None = None
+
+
+class Durations(NamedTuple):
+    """How long the parts of one call took, in seconds; None where it did not get there."""
+
+    policy: float | None = None
+    queue: float | None = None
+    person: float | None = None
+    execution: float | None = None
+
+
+class AuditSink(Protocol):
+    """Where entries go, beside the memory of the surface."""
+
+    def write(self, entry: AuditEntry) -> None:
+        """Take one entry. It runs inline, so it must be quick; what it raises is journalled and changes nothing."""
+        ...
+
+
+_NO_TIMES: Final = Durations()
+
+
+class _Raw(NamedTuple):
+    sequence: int
+    at: datetime
+    type: AuditType
+    registration: str | None
+    capability: str | None
+    invocation: str | None
+    correlation_id: str | None
+    consumer: Key | None
+    principal: tuple[str | None, str] | None
+    decider: str | None
+    confirmation: str | None
+    code: ErrorCode | None
+    why: str | None
+    votes: Sequence[VoteLike] | tuple[AuditVote, ...]
+    durations: Durations
+    outcome: Happened | None
+    contract_hash: str | None
+    cause: str | None
+
+
+class AuditLog:
+    """The journal of one surface in memory: the latest 1,000 entries, and the sinks that get each.
+
+    Entries are kept raw; the public form is built when somebody reads it. Causes and payloads are bounded, so a flood
+    of failures holds no memory and no frame of the application.
+    """
+
+    __slots__ = ("_clock", "_entries", "_muted", "_payload_size", "_payloads", "_sequence", "_sinks", "_surface_id")
+
+    def __init__(self, surface_id: str, clock: Clock, *, capacity: int = CAPACITY) -> None:
+        self._surface_id = surface_id
+        self._clock = clock
+        self._entries: deque[_Raw] = deque(maxlen=capacity)
+        self._payloads: OrderedDict[int, tuple[bytes | None, bytes | None]] = OrderedDict()
+        self._payload_size = 0
+        self._sinks: Listeners[AuditEntry] = Listeners(self._sink_failed, backlog=capacity)
+        self._muted = False
+        self._sequence = 0
+
+    def append(  # noqa: PLR0913 - one keyword a field of the entry; a value in between would cost as much as the call
+        self,
+        type: AuditType,
+        *,
+        level: Audit = Audit.METADATA,
+        registration: str | None = None,
+        capability: str | None = None,
+        invocation: str | None = None,
+        correlation_id: str | None = None,
+        consumer: Key | None = None,
+        principal: tuple[str | None, str] | None = None,
+        decider: str | None = None,
+        confirmation: str | None = None,
+        code: ErrorCode | None = None,
+        why: str | None = None,
+        votes: Sequence[VoteLike] = (),
+        durations: Durations = _NO_TIMES,
+        outcome: Happened | None = None,
+        contract_hash: str | None = None,
+        input: bytes | None = None,
+        output: bytes | None = None,
+        cause: BaseException | None = None,
+    ) -> None:
+        """Add an entry. `principal` is (tenant, id); `input` and `output` are canonical bytes.
+
+        At the level `none` a success without a raising policy leaves none; everything else is at least metadata.
+        Payloads are kept at `full` only.
+        """
+        stacks: Sequence[VoteLike] | tuple[AuditVote, ...] = votes
+        for vote in votes:
+            if vote.cause is not None:
+                stacks = tuple(_plain(one) for one in votes)
+                break
+        if level is Audit.NONE and code is None and cause is None and stacks is votes:
+            return
+        self._sequence = sequence = self._sequence + 1
+        raw = _Raw(
+            sequence,
+            self._clock.now(),
+            type,
+            registration,
+            capability,
+            invocation,
+            correlation_id,
+            consumer,
+            principal,
+            decider,
+            confirmation,
+            code,
+            why,
+            stacks,
+            durations,
+            outcome,
+            contract_hash,
+            None if cause is None else stack_of(cause),
+        )
+        self._entries.append(raw)
+        if level is Audit.FULL:
+            self._keep(sequence, input, output)
+        if self._sinks and not self._muted:
+            self._sinks.send(self._entry(raw))
+
+    def fault(self, why: str, cause: BaseException, *, capability: str | None = None) -> None:
+        """Record an exception that no call answers for: of a listener, a predicate, a policy while listing."""
+        self.append(AuditType.FAULT, capability=capability, why=why, cause=cause)
+
+    def entries(self) -> tuple[AuditEntry, ...]:
+        """The kept entries, oldest first, in their public form."""
+        return tuple(self._entry(raw) for raw in self._entries)
+
+    def sink(self, sink: AuditSink) -> Callable[[], None]:
+        """Give every later entry to `sink`, too; return what ends it."""
+        return self._sinks.add(sink.write)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _keep(self, sequence: int, input: bytes | None, output: bytes | None) -> None:
+        kept = (_within(input), _within(output))
+        size = len(kept[0] or b"") + len(kept[1] or b"")
+        if not size:
+            return
+        self._payloads[sequence] = kept
+        self._payload_size += size
+        oldest = self._entries[0].sequence
+        while self._payload_size > PAYLOADS_BYTES or next(iter(self._payloads)) < oldest:
+            _, (first, second) = self._payloads.popitem(last=False)
+            self._payload_size -= len(first or b"") + len(second or b"")
+
+    def _entry(self, raw: _Raw) -> AuditEntry:
+        tenant, principal = raw.principal or (None, None)
+        input, output = self._payloads.get(raw.sequence, (None, None))
+        return AuditEntry(
+            sequence=raw.sequence,
+            time=raw.at.isoformat(),
+            type=raw.type,
+            surface=self._surface_id,
+            registration=raw.registration,
+            capability=raw.capability,
+            invocation=raw.invocation,
+            correlation_id=raw.correlation_id,
+            consumer=raw.consumer,
+            principal=principal,
+            tenant=tenant,
+            decider=raw.decider,
+            confirmation=raw.confirmation,
+            code=raw.code,
+            why=raw.why,
+            votes=tuple(vote if isinstance(vote, AuditVote) else _plain(vote) for vote in raw.votes),
+            policy_ms=_milliseconds(raw.durations.policy),
+            queue_ms=_milliseconds(raw.durations.queue),
+            person_ms=_milliseconds(raw.durations.person),
+            execution_ms=_milliseconds(raw.durations.execution),
+            outcome=raw.outcome,
+            contract_hash=raw.contract_hash,
+            payload=raw.sequence in self._payloads,
+            input=None if input is None else loads(input),
+            output=None if output is None else loads(output),
+            cause=raw.cause,
+        )
+
+    def _sink_failed(self, raised: BaseException) -> None:
+        self._muted = True  # a sink that cannot take entries would raise for this one, too, without end
+        try:
+            self.append(AuditType.FAULT, why="an audit sink raised", cause=raised)
+        finally:
+            self._muted = False
+
+
+def stack_of(cause: BaseException) -> str:
+    """The formatted stack of an exception, its end kept when it is too long; for operators only (SPEC 8.2)."""
+    try:
+        text = "".join(traceback.format_exception(cause))
+    except Exception:  # noqa: BLE001 - an exception whose text raises is still worth its name
+        text = f"{type(cause).__name__} (its text cannot be shown)"
+    return text if len(text) <= CAUSE_CHARACTERS else "…" + text[1 - CAUSE_CHARACTERS :]
+
+
+def _plain(vote: VoteLike) -> AuditVote:
+    cause = None if vote.cause is None else stack_of(vote.cause)
+    return AuditVote(policy=vote.policy, method=vote.method, decision=vote.decision, reason=vote.reason, cause=cause)
+
+
+def _within(payload: bytes | None) -> bytes | None:
+    return payload if payload is not None and len(payload) <= PAYLOAD_BYTES else None
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 3)

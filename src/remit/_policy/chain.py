@@ -1,0 +1,264 @@
+"""Several policies as one: strictest wins, the first reason is kept, whatever raises closes (SPEC 5.2 to 5.4)."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
+
+from remit._policy.context import PolicyContext, ReviewContext
+from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
+from remit._policy.policy import methods_of
+from remit.errors import Happened
+
+CallNext = Callable[[], Awaitable[object]]
+
+
+class Vote:
+    """What one method of one policy answered; `cause` is what it raised, for the operator only."""
+
+    __slots__ = ("cause", "decision", "method", "policy", "reason")
+
+    def __init__(
+        self, policy: str, method: str, decision: str, reason: str | None = None, cause: BaseException | None = None
+    ) -> None:
+        self.policy = policy
+        self.method = method
+        self.decision = decision
+        self.reason = reason
+        self.cause = cause
+
+    def __repr__(self) -> str:
+        return f"Vote({self.policy!r}, {self.method!r}, {self.decision!r}, {self.reason!r}, {self.cause!r})"
+
+
+Votes = tuple[Vote, ...]
+
+
+class Verdict:
+    """What all policies decided about seeing one capability, with every vote; shared and never changed."""
+
+    __slots__ = ("decision", "votes")
+
+    def __init__(self, decision: Decision, votes: Votes) -> None:
+        self.decision = decision
+        self.votes = votes
+
+
+class PolicyFault(Exception):
+    """An `around` policy raised, or did not return once what `call_next` gave: EXECUTION_FAILED (SPEC 5.2).
+
+    `happened` is what is known of the effect: none if the call was never reached, done if it returned, else unknown.
+    """
+
+    def __init__(self, policy: str, rule: str, happened: Happened, cause: BaseException | None = None) -> None:
+        super().__init__(f"{policy}: {rule}")
+        self.policy = policy
+        self.happened = happened
+        self.cause = cause
+
+
+class Chain:
+    """The policies over one capability: the surface's, the component's, its own, in that order (SPEC 5.3).
+
+    Built once per mount. A policy without a method costs nothing there, and when nobody objects no object is made.
+    What is no `Policy` is a `DefinitionError`.
+    """
+
+    __slots__ = (
+        "_around",
+        "_authorize",
+        "_authorized",
+        "_discover",
+        "_exposed",
+        "_review",
+        "_reviewed",
+        "empty",
+        "has_around",
+        "has_authorize",
+        "has_discover",
+        "has_review",
+        "names",
+    )
+
+    def __init__(self, policies: Sequence[object]) -> None:
+        self._discover: list[tuple[str, Callable[[PolicyContext], object]]] = []
+        self._authorize: list[tuple[str, Callable[[PolicyContext], Awaitable[object]]]] = []
+        self._review: list[tuple[str, Callable[[ReviewContext], Awaitable[object]]]] = []
+        self._around: list[tuple[str, Callable[[PolicyContext, CallNext], Awaitable[object]]]] = []
+        names: list[str] = []
+        for policy in policies:
+            methods = methods_of(policy)
+            name: str = getattr(policy, "name")  # noqa: B009 - checked by methods_of; the parameter is an object
+            names.append(name)
+            for method, slot in (
+                ("discover", self._discover),
+                ("authorize", self._authorize),
+                ("review", self._review),
+                ("around", self._around),
+            ):
+                if method in methods:
+                    cast("list[tuple[str, object]]", slot).append((name, methods[method]))
+        self.names = tuple(names)
+        self.has_discover = bool(self._discover)
+        self.has_authorize = bool(self._authorize)
+        self.has_review = bool(self._review)
+        self.has_around = bool(self._around)
+        self.empty = not names
+        self._exposed = Verdict(Expose(), tuple(Vote(name, "discover", "expose") for name, _ in self._discover))
+        self._authorized = tuple(Vote(name, "authorize", "allow") for name, _ in self._authorize)
+        self._reviewed = tuple(Vote(name, "review", "allow") for name, _ in self._review)
+
+    def discover(self, ctx: PolicyContext) -> Verdict:
+        """Ask every `discover`: hide beats disable beats expose; a raising one hides."""
+        place = 0
+        for _, method in self._discover:
+            try:
+                decision = method(ctx)
+            except Exception as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
+                return self._weigh(ctx, place, cause)
+            if type(decision) is not Expose:
+                return self._weigh(ctx, place, decision)
+            place += 1
+        return self._exposed
+
+    def _weigh(self, ctx: PolicyContext, place: int, answer: object) -> Verdict:
+        """Go on after the first objection, so that every vote is known."""
+        votes = list(self._exposed.votes[:place])
+        strictest: Decision = Expose()
+        for position in range(place, len(self._discover)):
+            name, method = self._discover[position]
+            if position > place:
+                try:
+                    answer = method(ctx)
+                except Exception as cause:  # noqa: BLE001 - as above
+                    answer = cause
+            decision, vote = _discovered(name, answer)
+            votes.append(vote)
+            if _STRICTNESS[type(decision)] > _STRICTNESS[type(strictest)]:
+                strictest = decision
+        return Verdict(strictest, tuple(votes))
+
+    async def authorize(self, ctx: PolicyContext) -> tuple[Deny | None, Votes]:
+        """Ask every `authorize` in order, up to the first that denies; a raising one denies."""
+        for place, (name, method) in enumerate(self._authorize):
+            try:
+                answer = await method(ctx)
+            except Exception as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
+                answer = cause
+            if answer is not None:
+                deny, vote = _denied(name, "authorize", answer)
+                return deny, (*self._authorized[:place], vote)
+        return None, self._authorized
+
+    async def review(self, ctx: ReviewContext) -> tuple[Deny | RequireConfirmation | None, Votes]:
+        """Ask every `review` in order, up to the first that denies; a raising one denies.
+
+        When several ask for a person, the first summary and the first approver named are kept.
+        """
+        votes: list[Vote] = []
+        required: RequireConfirmation | None = None
+        for place, (name, method) in enumerate(self._review):
+            try:
+                answer = await method(ctx if place == 0 else ctx.renewed())
+            except Exception as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
+                answer = cause
+            if answer is None:
+                votes.append(self._reviewed[place])
+            elif isinstance(answer, RequireConfirmation):
+                votes.append(Vote(name, "review", "require-confirmation", answer.summary))
+                required = answer if required is None else _both(required, answer)
+            else:
+                deny, vote = _denied(name, "review", answer)
+                return deny, (*votes, vote)
+        return required, tuple(votes)
+
+    async def around(self, ctx: PolicyContext, call_next: CallNext) -> object:
+        """Run the call inside every `around`, the first outermost; raises `PolicyFault`, or what the call raised."""
+        return await self._inside(0, ctx, _Once(call_next, None))
+
+    async def _inside(self, place: int, ctx: PolicyContext, run: "_Once") -> object:
+        if place == len(self._around):
+            return await run()
+        name, method = self._around[place]
+        once = _Once(lambda: self._inside(place + 1, ctx, run), run)
+        try:
+            given = await method(ctx, once)
+        except Exception as cause:
+            if cause is once.raised and not once.again:
+                raise
+            raise PolicyFault(name, "around raised", once.happened, cause) from cause
+        if once.again:
+            raise PolicyFault(name, "around awaited call_next more than once", once.happened)
+        if not once.returned or given is not once.value:
+            rule = "around did not return what call_next gave"
+            raise PolicyFault(name, rule, once.happened, once.raised) from once.raised
+        return given
+
+
+class _Once:
+    """`call_next` for one policy: runs once, and remembers what came of it; `run` is the call itself."""
+
+    __slots__ = ("_next", "_run", "again", "called", "raised", "returned", "value")
+
+    def __init__(self, call_next: CallNext, run: "_Once | None") -> None:
+        self._next = call_next
+        self._run = self if run is None else run
+        self.called = False
+        self.again = False
+        self.returned = False
+        self.raised: BaseException | None = None
+        self.value: object = None
+
+    @property
+    def happened(self) -> Happened:
+        if not self._run.called:
+            return Happened.NONE
+        return Happened.DONE if self._run.returned else Happened.UNKNOWN
+
+    async def __call__(self) -> object:
+        if self.called:
+            self.again = True
+            raise RuntimeError("call_next runs once")
+        self.called = True
+        try:
+            self.value = await self._next()
+        except BaseException as raised:
+            self.raised = raised
+            raise
+        self.returned = True
+        return self.value
+
+
+_STRICTNESS: dict[type[Decision], int] = {Expose: 0, Disable: 1, Hide: 2}
+
+
+def _discovered(name: str, answer: object) -> tuple[Decision, Vote]:
+    match answer:
+        case Expose():
+            return Expose(), Vote(name, "discover", "expose")
+        case Disable(reason=reason) if isinstance(reason, str):
+            return Disable(reason), Vote(name, "discover", "disable", reason)
+        case Hide():
+            return Hide(), Vote(name, "discover", "hide")
+        case _:
+            return Hide(), Vote(name, "discover", "hide", None, _as_cause(name, "discover", answer))
+
+
+def _denied(name: str, method: str, answer: object) -> tuple[Deny, Vote]:
+    if isinstance(answer, Deny):
+        return answer, Vote(name, method, "deny", answer.reason)
+    return Deny(), Vote(name, method, "deny", None, _as_cause(name, method, answer))
+
+
+def _as_cause(name: str, method: str, answer: object) -> BaseException:
+    if isinstance(answer, BaseException):
+        return answer
+    if inspect.iscoroutine(answer):
+        answer.close()
+    return TypeError(f"policy {name}: {method} returned {type(answer).__name__}, which is no answer of {method}")
+
+
+def _both(first: RequireConfirmation, second: RequireConfirmation) -> RequireConfirmation:
+    return RequireConfirmation(
+        summary=second.summary if first.summary is None else first.summary,
+        approver=second.approver if first.approver is None else first.approver,
+    )

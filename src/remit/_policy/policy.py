@@ -1,0 +1,98 @@
+"""The base class of every policy, built in or written by a user (SPEC 5.2)."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NoReturn
+
+from remit.errors import DefinitionCode, DefinitionError
+
+METHODS: Final = ("discover", "authorize", "review", "around")
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*(?::[^\x00-\x20\x7f-\xa0][^\x00-\x1f\x7f-\x9f]*)?")
+_MAX_NAME = 128
+
+
+class Policy:
+    """Decides what a consumer may see and do; subclass it with a stable name: `class P(Policy, name="office-hours")`.
+
+    It has any of four methods, and no other public one (a `DefinitionError`, so that a typo opens nothing):
+
+    * `def discover(self, ctx: PolicyContext) -> Expose | Disable | Hide`: synchronous and cheap, runs for every listing
+      and again for every call;
+    * `async def authorize(self, ctx: PolicyContext) -> None | Deny`;
+    * `async def review(self, ctx: ReviewContext) -> None | Deny | RequireConfirmation`: sees the effective input;
+    * `async def around(self, ctx: PolicyContext, call_next) -> object`: awaits `call_next()` once and returns what it
+      gave.
+
+    What raises, or answers anything else, closes: `discover` hides, `authorize` and `review` deny, `around` fails the
+    call; the cause goes to the operator. A policy is shared by all calls: it keeps no state of one call on itself.
+    """
+
+    name: str
+    """The stable name the contract records; an instance with parameters sets its own, like `require-grant:admin`."""
+
+    def __init_subclass__(cls, *, name: str | None = None, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if name is None:
+            _refuse(cls, "a policy needs a stable name", f'class {cls.__name__}(Policy, name="…")')
+        _check_name(cls, name)
+        cls.name = name
+        for attribute, value in _public_methods(cls):
+            if attribute not in METHODS:
+                rule = f"the public method `{attribute}` is none of {', '.join(METHODS)}"
+                _refuse(cls, rule, f"correct its name, or begin it with an underscore: _{attribute}")
+            _check_method(cls, attribute, value)
+
+
+def methods_of(policy: object) -> dict[str, Callable[..., object]]:
+    """Return the bound methods that a policy has; raise INVALID_DEFINITION for what is no usable policy."""
+    if not isinstance(policy, Policy):
+        kind = policy if isinstance(policy, type) else type(policy)
+        what = "a policy class stands where an instance is needed" if isinstance(policy, type) else "no Policy"
+        _refuse(
+            kind, what, f"write {kind.__name__}()" if isinstance(policy, type) else "subclass remit.policies.Policy"
+        )
+    _check_name(type(policy), getattr(policy, "name", None))
+    shadowed = [method for method in METHODS if method in getattr(policy, "__dict__", {})]
+    if shadowed:
+        _refuse(type(policy), f"`{shadowed[0]}` is set on the instance", "define it in the class")
+    return {method: getattr(policy, method) for method in METHODS if hasattr(policy, method)}
+
+
+def _public_methods(cls: type) -> Iterator[tuple[str, object]]:
+    for owner in cls.__mro__:
+        if owner in (Policy, object):
+            continue
+        for attribute, value in vars(owner).items():
+            if attribute.startswith("_"):
+                continue
+            routine = callable(value) or isinstance(value, staticmethod | classmethod)
+            if attribute in METHODS or (routine and not isinstance(value, type)):
+                yield attribute, value
+
+
+def _check_method(cls: type, attribute: str, value: object) -> None:
+    if not inspect.isfunction(value):
+        _refuse(cls, f"`{attribute}` is no plain method", f"write def {attribute}(self, ctx)")
+    if attribute == "discover":
+        if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value):
+            _refuse(cls, "`discover` is synchronous: it decides, it does not wait", "def discover(self, ctx)")
+    elif not inspect.iscoroutinefunction(value):
+        _refuse(cls, f"`{attribute}` is a coroutine function", f"async def {attribute}(self, ctx)")
+    given = ("self", "ctx", "call_next") if attribute == "around" else ("self", "ctx")
+    try:
+        inspect.signature(value).bind(*given)
+    except TypeError:
+        _refuse(cls, f"`{attribute}` is called with {', '.join(given)}", f"def {attribute}({', '.join(given)})")
+
+
+def _check_name(cls: type, name: object) -> None:
+    if not isinstance(name, str) or len(name) > _MAX_NAME or not _NAME.fullmatch(name):
+        rule = f"a policy's name is [a-z][a-z0-9-]*, then at most one `:parameter`; at most {_MAX_NAME} characters"
+        _refuse(cls, rule, 'write for example name="office-hours"')
+
+
+def _refuse(cls: type, rule: str, do: str) -> NoReturn:
+    place = f"{cls.__module__}.{cls.__qualname__}"
+    raise DefinitionError(DefinitionCode.INVALID_DEFINITION, cls.__name__, rule, place=place, do=do)

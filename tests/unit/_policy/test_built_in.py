@@ -1,0 +1,83 @@
+import pytest
+
+from remit._base.boundary import Json
+from remit._base.clock import ManualClock
+from remit._model.consumer import Consumer, Principal
+from remit._policy.chain import Chain
+from remit.errors import ErrorCode
+from remit.policies import (
+    Deny,
+    Expose,
+    Hide,
+    Policy,
+    PolicyContext,
+    RequireConfirmation,
+    ReviewContext,
+    authenticated,
+    require_confirmation,
+    require_grant,
+)
+
+
+def context(principal: Principal | None, consumer: Consumer | None = None) -> PolicyContext:
+    return PolicyContext(
+        principal=principal,
+        consumer=consumer or Consumer("bot", kind="test"),
+        host=None,
+        clock=ManualClock(),
+        capability=None,
+        instance=None,
+        door="test",
+    )
+
+
+def review(**input: Json) -> ReviewContext:
+    return ReviewContext(context(Principal("ada")), input)
+
+
+def test_the_names_are_stable_and_hold_the_parameter() -> None:
+    names = [policy.name for policy in (authenticated(), require_grant("fleet-operator"), require_confirmation())]
+    assert names == ["authenticated", "require-grant:fleet-operator", "require-confirmation"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "principal", "decision", "denied"),
+    [
+        (authenticated(), None, Hide(), Deny(code=ErrorCode.NOT_AUTHENTICATED)),
+        (authenticated(), Principal("ada"), Expose(), None),
+        (require_grant("admin"), None, Hide(), Deny(code=ErrorCode.NOT_AUTHENTICATED)),
+        (require_grant("admin"), Principal("ada", grants={"other"}), Hide(), Deny()),
+        (require_grant("admin"), Principal("ada", grants={"admin"}), Expose(), None),
+    ],
+)
+async def test_authority_hides_and_is_checked_again_at_the_call(
+    policy: Policy, principal: Principal | None, decision: object, denied: Deny | None
+) -> None:
+    chain = Chain([policy])
+    assert chain.discover(context(principal)).decision == decision
+    assert (await chain.authorize(context(principal)))[0] == denied
+
+
+def test_the_grants_of_an_agents_client_do_not_stand_in_for_the_persons() -> None:
+    agent = Consumer("bot", kind="test", grants={"admin"})
+    assert Chain([require_grant("admin")]).discover(context(Principal("ada"), agent)).decision == Hide()
+
+
+async def test_require_confirmation_asks_always_or_when_told() -> None:
+    always = Chain([require_confirmation(summary="Look twice")])
+    many = Chain([require_confirmation(when=lambda ctx: len(str(ctx.input["text"])) > 3)])
+    assert (await always.review(review()))[0] == RequireConfirmation(summary="Look twice")
+    assert (await many.review(review(text="abcd")))[0] == RequireConfirmation()
+    assert (await many.review(review(text="abc")))[0] is None
+    denied, votes = await many.review(review())
+    assert denied == Deny() and isinstance(votes[0].cause, KeyError)
+
+
+def test_wrong_arguments_are_refused_where_they_are_written() -> None:
+    async def later(ctx: ReviewContext) -> bool:
+        return True
+
+    with pytest.raises(TypeError, match="synchronous"):
+        require_confirmation(when=later)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="name of a grant"):
+        require_grant("")
