@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -92,10 +92,7 @@ def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         # The framework's own answer repeats what was sent; this one names the field and the rule.
-        issues = [
-            FieldIssue(path=".".join(str(part) for part in issue["loc"][1:]), message=issue["msg"])
-            for issue in error.errors()
-        ]
+        issues = [FieldIssue(path=_path(issue["loc"][1:]), message=issue["msg"]) for issue in error.errors()]
         return _problem(422, Problem(code="invalid", message="Some fields are not valid.", issues=issues))
 
     @app.exception_handler(KeyMissing)
@@ -128,6 +125,10 @@ def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> JSONResponse:
         return _problem(error.status_code, Problem(code="refused", message=error.detail))
+
+
+def _path(steps: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 def _problem(status: int, problem: Problem) -> JSONResponse:

@@ -116,7 +116,7 @@ class EffectLog(BaseModel):
 
 
 class FieldIssue(BaseModel):
-    """What is wrong with one field; `path` joins names and positions with dots, as in `device_ids.0`."""
+    """What is wrong with one field; `path` is like `device_ids[0]`."""
 
     path: str
     message: str

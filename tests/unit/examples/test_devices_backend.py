@@ -198,11 +198,11 @@ async def test_an_unshowable_name_is_an_issue_that_does_not_repeat_it(fleet: Fle
         (b"{}", "device_ids"),
         (b'{"device_ids": []}', "device_ids"),
         (b'{"device_ids": "d-0001"}', "device_ids"),
-        (b'{"device_ids": ["d-0001", "../effects"]}', "device_ids.1"),
+        (b'{"device_ids": ["d-0001", "../effects"]}', "device_ids[1]"),
         (b'{"device_ids": ["d-0001", "d-0001"]}', "device_ids"),
         (b'{"device_ids": ["d-0001"], "force": true}', "force"),
-        (b'{"device_ids": [NaN]}', "device_ids.0"),
-        (b"not json", "0"),
+        (b'{"device_ids": [NaN]}', "device_ids[0]"),
+        (b"not json", "[0]"),
     ],
 )
 async def test_a_wrong_body_is_named_and_does_nothing(fleet: Fleet, body: bytes, path: str) -> None:
