@@ -1,0 +1,135 @@
+"""The contract in its verified, immutable run-time form (SPEC 3.7 to 3.9)."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Self
+from weakref import WeakKeyDictionary
+
+from remit._contract.component import check_untouched, declaration_of
+from remit._contract.manifest import FILE_NAME, Manifest, parse
+from remit._contract.mismatch import check_recorded, not_recorded
+from remit._contract.operation import OperationRecord
+from remit._contract.plan import Exposure, Sealed
+from remit._contract.planning import sealed_of
+from remit._contract.reference import Reference
+from remit._contract.row import rows_of
+from remit._model.pattern import Patterns
+
+COMPILING: Final = "REMIT_COMPILE"
+"""Set to 1 in the compiler's child process; there an authority is pending and reads nothing."""
+
+
+class Authority:
+    """What may exist: loaded from a reviewed contract, verified, and never changed (SPEC 3.7).
+
+    `hash` names the whole contract, `exposure` is what the site opens at network doors, `policies` are the names every
+    surface must have, `operations` what was recorded of each referenced backend operation. A `pending` authority exists
+    in the compiler's child only: it knows nothing, and no surface is made of it.
+    """
+
+    __slots__ = ("__weakref__", "_exposure", "_manifest", "_operations", "_sealed")
+
+    def __init__(self, manifest: Manifest | None) -> None:
+        """Take a verified contract; applications use `load`, scripts `remit.compiler.compile_app`."""
+        self._manifest = manifest
+        self._exposure = Exposure(
+            doors=MappingProxyType(
+                {} if manifest is None else {door: Patterns(texts) for door, texts in manifest.exposure.items()}
+            )
+        )
+        self._operations = MappingProxyType({} if manifest is None else dict(manifest.operations))
+        # Weak: a class that a test or a reload drops takes its plans along.
+        self._sealed: WeakKeyDictionary[type, Sealed] = WeakKeyDictionary()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None, *, beside: str | None = None) -> Self:
+        """Read and verify the contract: the file at `path`, or the one `beside=__file__`.
+
+        `beside` looks in the folder of that file, then upwards to the first `pyproject.toml` with `[tool.remit]`.
+        FileNotFoundError: there is none; DefinitionError(CONTRACT_MISMATCH): it does not verify; TypeError: neither or
+        both were given. Inside the compiler's child nothing is read and the authority is pending.
+        """
+        if (path is None) == (beside is None):
+            raise TypeError("Authority.load takes a path, or beside=\n  do  Authority.load(beside=__file__)")
+        if os.environ.get(COMPILING) == "1":
+            return cls(None)
+        if beside is not None:
+            file, where = _beside(Path(beside)), f"beside {Path(beside).name}"
+        else:
+            file, where = Path(os.fspath(path or "")), f"at {os.fspath(path or '')}"
+        if file is None or not file.is_file():
+            raise FileNotFoundError(f"no {FILE_NAME} {where}\n  do  remit compile")
+        return cls(parse(file.read_bytes(), subject=file.name))
+
+    @property
+    def pending(self) -> bool:
+        """True only inside the compiler's child process."""
+        return self._manifest is None
+
+    @property
+    def hash(self) -> str:
+        """`sha256:…` of the whole contract; empty while pending."""
+        return "" if self._manifest is None else self._manifest.hash
+
+    @property
+    def exposure(self) -> Exposure:
+        """What the site opens at each network door."""
+        return self._exposure
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the policies every surface must have."""
+        return () if self._manifest is None else self._manifest.policies
+
+    @property
+    def operations(self) -> Mapping[str, OperationRecord]:
+        """Every referenced backend operation as it was recorded, by its own name."""
+        return self._operations
+
+    def seal(self, cls: type) -> Sealed:
+        """Verify a live component class against the contract and return its plans; computed once per class.
+
+        DefinitionError(CONTRACT_MISMATCH) names the field that differs, of a class never compiled, edited since, or
+        patched (SPEC 3.8). TypeError: no component class, an abstract one, or a pending authority.
+        """
+        manifest = self._manifest
+        if manifest is None:
+            raise TypeError("the authority is pending: the compiler is reading this program, nothing can be mounted")
+        known = self._sealed.get(cls)
+        declaration = declaration_of(cls)
+        if known is not None and declaration is not None:
+            check_untouched(cls, declaration)
+            return known
+        if declaration is not None:
+            if declaration.type not in manifest.components:
+                raise not_recorded(declaration.at)
+            for capability in declaration.capabilities.values():
+                if isinstance(capability, Reference) and capability.operation not in self._operations:
+                    raise not_recorded(capability.at)
+        rows = rows_of(cls, self._operations)
+        check_recorded(rows, manifest)
+        sealed = sealed_of(rows)
+        self._sealed[cls] = sealed
+        return sealed
+
+
+def _beside(source: Path) -> Path | None:
+    folder = source.absolute().parent
+    for each in (folder, *folder.parents):
+        if (each / FILE_NAME).is_file():
+            return each / FILE_NAME
+        if declares_remit(each / "pyproject.toml"):
+            return None
+    return None
+
+
+def declares_remit(pyproject: Path) -> bool:
+    """True for a `pyproject.toml` that holds `[tool.remit]`; one that cannot be read does not count."""
+    try:
+        with pyproject.open("rb") as file:
+            return isinstance(tomllib.load(file).get("tool", {}).get("remit"), dict)
+    except (OSError, ValueError, AttributeError):
+        return False

@@ -1,0 +1,181 @@
+"""`@observation` and `@action`: what makes a method a capability (SPEC 3.1)."""
+
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+
+from remit._contract.capability import Action, Observation, place_of
+from remit._contract.options import AuditName, ConfirmationName, Door, Options
+from remit._contract.plan import NamedPolicy
+from remit._model.effects import EFFECTS_OF, Effect, Kind
+from remit.errors import DefinitionCode, DefinitionError
+
+S = TypeVar("S")
+P = ParamSpec("P")
+R = TypeVar("R")
+S2 = TypeVar("S2")
+P2 = ParamSpec("P2")
+R2 = TypeVar("R2")
+
+ActionEffect: TypeAlias = Literal["local-state", "navigation"]
+
+
+class ObservationDecorator(Protocol):
+    """What `observation(...)` returns."""
+
+    def __call__(self, function: Callable[Concatenate[S, P], R], /) -> Observation[S, P, R]:
+        """Make the method an observation."""
+        ...
+
+
+class ActionDecorator(Protocol):
+    """What `action(...)` returns."""
+
+    def __call__(self, function: Callable[Concatenate[S, P], R], /) -> Action[S, P, R]:
+        """Make the method an action."""
+        ...
+
+
+@overload
+def observation(function: Callable[Concatenate[S, P], R], /) -> Observation[S, P, R]: ...
+@overload
+def observation(
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    audit: AuditName | None = None,
+    timeout: float | None = None,
+    policies: Iterable[NamedPolicy] = (),
+    tags: Iterable[str] = (),
+    doors: Iterable[Door] | None = None,
+    deprecated: bool = False,
+) -> ObservationDecorator: ...
+def observation(  # noqa: PLR0913 - one keyword a field of the contract
+    function: Callable[Concatenate[S, P], R] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    audit: AuditName | None = None,
+    timeout: float | None = None,
+    policies: Iterable[NamedPolicy] = (),
+    tags: Iterable[str] = (),
+    doors: Iterable[Door] | None = None,
+    deprecated: bool = False,
+) -> Observation[S, P, R] | ObservationDecorator:
+    """Make a method an observation: it reads the view, changes nothing and declares what it returns (SPEC 3.11).
+
+    Bare or called. The docstring's first paragraph, or a literal `description=`, is what an agent reads. `timeout` is
+    seconds. Everything is judged when the class is created, with the place.
+    """
+    options = Options(
+        name=name,
+        title=title,
+        description=description,
+        audit=audit,
+        timeout=timeout,
+        policies=policies,
+        tags=tags,
+        doors=doors,
+        deprecated=deprecated,
+    )
+    if function is not None:
+        return Observation(function, options)
+
+    def decorate(function: Callable[Concatenate[S2, P2], R2], /) -> Observation[S2, P2, R2]:
+        return Observation(function, options)
+
+    return decorate
+
+
+@overload
+def action(function: Callable[Concatenate[S, P], R], /) -> Action[S, P, R]: ...
+@overload
+def action(
+    *,
+    effect: ActionEffect = "local-state",
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    idempotent: bool | None = None,
+    reversible: bool | None = None,
+    confirmation: ConfirmationName | None = None,
+    approver: str | None = None,
+    audit: AuditName | None = None,
+    timeout: float | None = None,
+    spend_time: float | None = None,
+    policies: Iterable[NamedPolicy] = (),
+    tags: Iterable[str] = (),
+    doors: Iterable[Door] | None = None,
+    deprecated: bool = False,
+    reason: str | None = None,
+) -> ActionDecorator: ...
+def action(  # noqa: PLR0913 - one keyword a field of the contract
+    function: Callable[Concatenate[S, P], R] | None = None,
+    /,
+    *,
+    effect: ActionEffect = "local-state",
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    idempotent: bool | None = None,
+    reversible: bool | None = None,
+    confirmation: ConfirmationName | None = None,
+    approver: str | None = None,
+    audit: AuditName | None = None,
+    timeout: float | None = None,
+    spend_time: float | None = None,
+    policies: Iterable[NamedPolicy] = (),
+    tags: Iterable[str] = (),
+    doors: Iterable[Door] | None = None,
+    deprecated: bool = False,
+    reason: str | None = None,
+) -> Action[S, P, R] | ActionDecorator:
+    """Make a method an action: it changes the view, `local-state` unless `effect="navigation"` is said (SPEC 3.4).
+
+    Bare or called. What changes a backend is a `reference`, never an action: a server effect is a PLANE_VIOLATION.
+    `confirmation` may be raised; `timeout` and `spend_time` are seconds; `approver` is the grant of those who may
+    approve. Everything is judged when the class is created, with the place.
+    """
+    options = Options(
+        name=name,
+        title=title,
+        description=description,
+        idempotent=idempotent,
+        reversible=reversible,
+        confirmation=confirmation,
+        approver=approver,
+        audit=audit,
+        timeout=timeout,
+        spend_time=spend_time,
+        policies=policies,
+        tags=tags,
+        doors=doors,
+        deprecated=deprecated,
+        reason=reason,
+    )
+    if function is not None:
+        return Action(function, options, Effect.LOCAL_STATE)
+
+    def decorate(function: Callable[Concatenate[S2, P2], R2], /) -> Action[S2, P2, R2]:
+        return Action(function, options, _view_effect(effect, function))
+
+    return decorate
+
+
+def _view_effect(effect: object, function: Callable[..., object]) -> Effect:
+    allowed = [each.value for each in EFFECTS_OF[Kind.ACTION]]
+    if effect in allowed:
+        return Effect(effect)
+    server = effect in [each.value for each in EFFECTS_OF[Kind.REFERENCE]]
+    raise DefinitionError(
+        DefinitionCode.PLANE_VIOLATION if server else DefinitionCode.INVALID_DEFINITION,
+        getattr(function, "__name__", "action"),
+        f"a view action cannot have the effect {effect!r}" if server else f"{effect!r} is no effect of an action",
+        place=place_of(function) if isinstance(function, FunctionType) else None,
+        do='list the operation in the backend\'s catalogue and write reference("domain:…")'
+        if server
+        else f"use {' or '.join(allowed)}",
+    )

@@ -1,0 +1,215 @@
+"""The reviewable contract: sorted JSON, one capability a block, every row and the whole hashed (SPEC 13.4, 3.7)."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final, TypeVar, cast
+
+from remit._base.boundary import Json, canonical, take
+from remit._base.digest import sha256_hex
+from remit._contract.operation import OperationRecord, record_from_json
+from remit._contract.options import DOORS
+from remit._contract.row import ComponentRows
+from remit._model.pattern import Patterns
+from remit.errors import DefinitionCode, DefinitionError
+
+FORMAT: Final = 1
+FILE_NAME: Final = "remit.contract.json"
+Block = dict[str, Json]
+RowKey = tuple[str, str]
+KeyT = TypeVar("KeyT", str, RowKey)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Manifest:
+    """A verified contract. `capabilities` is keyed by (component type, capability id).
+
+    Several components may reference one operation, so the id of a reference alone is no key.
+    """
+
+    exposure: Mapping[str, tuple[str, ...]]
+    policies: tuple[str, ...]
+    components: Mapping[str, Block]
+    capabilities: Mapping[RowKey, Block]
+    operations: Mapping[str, OperationRecord]
+    hash: str
+
+    def to_bytes(self) -> bytes:
+        """The file: equal bytes for equal declarations, whatever the path, hash seed, locale or import order."""
+        form = {"generator": _generator(), "hash": self.hash, **self._hashed()}
+        return (json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
+
+    def _hashed(self) -> dict[str, Json]:
+        return {
+            "head": {
+                "format": FORMAT,
+                "exposure": {door: list(texts) for door, texts in sorted(self.exposure.items())},
+                "policies": list(self.policies),
+            },
+            "components": [self.components[name] for name in sorted(self.components)],
+            "capabilities": [self.capabilities[key] for key in sorted(self.capabilities)],
+            "operations": [self.operations[name].to_json() for name in sorted(self.operations)],
+        }
+
+
+def assemble(
+    rows: Iterable[ComponentRows],
+    operations: Mapping[str, OperationRecord],
+    *,
+    exposure: Mapping[str, Iterable[str]],
+    policies: Iterable[str],
+) -> Manifest:
+    """Build the contract of some components; only operations that a reference names are recorded.
+
+    DefinitionError: a type or plane twice (SPEC 2.7), an unknown door or a malformed pattern in `exposure`.
+    """
+    components: dict[str, Block] = {}
+    capabilities: dict[RowKey, Block] = {}
+    used: dict[str, OperationRecord] = {}
+    for each in rows:
+        name = each.declaration.type
+        if name in components:
+            raise each.declaration.at.wrong(
+                "two classes declare this type", code=DefinitionCode.DUPLICATE_CAPABILITY, do="rename one"
+            )
+        components[name] = _with_hash(each.block)
+        for row in each.capabilities:
+            capabilities[(name, row.capability.id)] = _with_hash(row.block)
+            if row.operation is not None:
+                used[row.operation.name] = operations[row.operation.name]
+    _check_planes(capabilities)
+    manifest = Manifest(
+        exposure=_checked_exposure(exposure),
+        policies=tuple(sorted(set(policies))),
+        components=components,
+        capabilities=capabilities,
+        operations=used,
+        hash="",
+    )
+    return _hashed(manifest)
+
+
+def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
+    """Read and verify a contract: format, hash of each row, uniqueness, completeness, hash of the whole (SPEC 3.7).
+
+    DefinitionError(CONTRACT_MISMATCH) says which of them failed, and what to do.
+    """
+    try:
+        form = json.loads(data)
+        head = form["head"]
+        if head["format"] != FORMAT:
+            raise _broken(subject, f"has format {head['format']!r}; this version reads {FORMAT}")
+        manifest = Manifest(
+            exposure=_checked_exposure(head["exposure"]),
+            policies=tuple(head["policies"]),
+            components=_unique(subject, form["components"], lambda block: str(block["type"])),
+            capabilities=_unique(subject, form["capabilities"], _row_key),
+            operations={
+                name: record_from_json(block)
+                for name, block in _unique(subject, form["operations"], lambda block: str(block["name"])).items()
+            },
+            hash=form["hash"],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        raise _broken(subject, f"is no contract: {type(problem).__name__}") from problem
+    _check_rows(subject, manifest)
+    _check_complete(subject, manifest)
+    _check_planes(manifest.capabilities)
+    if _hashed(manifest).hash != manifest.hash:
+        raise _broken(subject, "the hash of the whole does not fit its rows")
+    return manifest
+
+
+def _row_key(block: Block) -> RowKey:
+    return (str(block["component"]), str(block["id"]))
+
+
+def _broken(subject: str, rule: str) -> DefinitionError:
+    return DefinitionError(DefinitionCode.CONTRACT_MISMATCH, subject, rule, do="remit compile; review; commit")
+
+
+def _hash(form: Json) -> str:
+    return "sha256:" + sha256_hex(canonical(form))
+
+
+def _with_hash(block: Block) -> Block:
+    own = cast(Block, take(block)[0])
+    return {**own, "hash": _hash(own)}
+
+
+def _hashed(manifest: Manifest) -> Manifest:
+    return Manifest(
+        exposure=manifest.exposure,
+        policies=manifest.policies,
+        components=manifest.components,
+        capabilities=manifest.capabilities,
+        operations=manifest.operations,
+        hash=_hash(manifest._hashed()),
+    )
+
+
+def _unique(subject: str, blocks: list[Block], key: Callable[[Block], KeyT]) -> dict[KeyT, Block]:
+    found: dict[KeyT, Block] = {}
+    for block in blocks:
+        name = key(block)
+        if name in found:
+            raise _broken(subject, f"{name} stands twice")
+        found[name] = block
+    return found
+
+
+def _generator() -> str:
+    try:
+        return f"remit {version('remit')}"
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "remit"
+
+
+def _checked_exposure(exposure: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    checked: dict[str, tuple[str, ...]] = {}
+    for door, texts in sorted(exposure.items()):
+        if door not in DOORS:
+            raise DefinitionError(
+                DefinitionCode.INVALID_DEFINITION,
+                "[tool.remit.exposure]",
+                f"there is no door {door!r}",
+                do=f"use {', '.join(DOORS)}",
+            )
+        checked[door] = Patterns(texts).texts
+    return checked
+
+
+def _check_planes(capabilities: Mapping[RowKey, Block]) -> None:
+    ids = {capability_id for _, capability_id in capabilities}
+    for capability_id in sorted(ids):
+        plane, _, rest = capability_id.partition(":")
+        if plane == "view" and f"domain:{rest}" in ids:
+            raise DefinitionError(
+                DefinitionCode.DUPLICATE_CAPABILITY,
+                capability_id,
+                f"the backend has an operation of the same name, domain:{rest}",
+                do="rename one of the two",
+            )
+
+
+def _check_rows(subject: str, manifest: Manifest) -> None:
+    for blocks in (manifest.components, manifest.capabilities):
+        for key, block in cast("dict[object, Block]", blocks).items():
+            own = {name: value for name, value in block.items() if name != "hash"}
+            if block.get("hash") != _hash(own):
+                name = key if isinstance(key, str) else cast(RowKey, key)[1]
+                raise _broken(subject, f"the hash of {name} does not fit its row")
+
+
+def _check_complete(subject: str, manifest: Manifest) -> None:
+    listed = {
+        (name, str(capability_id))
+        for name, block in manifest.components.items()
+        for capability_id in cast("list[Json]", block.get("capabilities") or [])
+    }
+    if odd := sorted(listed ^ set(manifest.capabilities)):
+        raise _broken(subject, f"{odd[0][1]} is listed without a row, or has a row and is not listed")
+    named = {str(block["operation"]) for block in manifest.capabilities.values() if "operation" in block}
+    if missing := sorted(named ^ set(manifest.operations)):
+        raise _broken(subject, f"the operation {missing[0]} is referenced and not recorded, or the other way round")

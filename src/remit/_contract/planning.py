@@ -1,0 +1,95 @@
+"""From verified rows to plans: everything fixed for a capability, built once per class and authority."""
+
+import inspect
+from collections.abc import Mapping
+from typing import cast
+
+from remit._base.boundary import Json, take
+from remit._contract.capability import Action, Capability, Method
+from remit._contract.component import Declaration
+from remit._contract.options import checked_policies
+from remit._contract.plan import Binding, Plan, Role, Sealed
+from remit._contract.row import CapabilityRow, ComponentRows
+from remit._model.descriptor import Descriptor
+from remit._model.effects import Confirmation
+from remit._schema.validate import Validator
+
+
+def sealed_of(rows: ComponentRows) -> Sealed:
+    """Build what a mount needs of a class whose rows equal the contract."""
+    declaration = rows.declaration
+    return Sealed(
+        type=declaration.type,
+        title=declaration.title,
+        description=declaration.description or "",
+        policies=declaration.policies,
+        plans=tuple(_plan(declaration, row) for row in rows.capabilities),
+    )
+
+
+def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
+    capability, block = row.capability, row.block
+    descriptor = _descriptor(declaration, row)
+    agent_input = Validator(cast("Mapping[str, Json]", descriptor.input_schema))
+    output = block["output"]
+    operation = row.operation
+    handler = capability.function if isinstance(capability, Method) else None
+    timeout, spend = capability.options.timeout, capability.options.spend_time
+    doors = block["doors"]
+    return Plan(
+        descriptor=descriptor,
+        attribute=row.attribute,
+        handler=handler,
+        is_async=handler is None or inspect.iscoroutinefunction(handler),
+        injected={} if row.input is None else cast("Mapping[str, Role]", row.input.injected),
+        available=capability.attached.get("available"),
+        precondition=capability.attached.get("precondition"),
+        precondition_parameters=_precondition_parameters(capability, row),
+        note=capability.attached.get("note"),
+        summary=capability.attached.get("summary"),
+        bindings=tuple(Binding(path=path, value=value) for path, value in sorted(capability.bindings.items())),
+        agent_input=agent_input,
+        full_input=agent_input if operation is None else Validator(operation.input_schema),
+        convert=None if row.input is None else row.input.convert,
+        dump=take if row.output is None else row.output.dump,
+        output=None if output is None else Validator(cast("Mapping[str, Json]", output)),
+        operation=None if operation is None else operation.name,
+        operation_hash=None if operation is None else operation.hash,
+        approver=capability.options.approver,
+        audit=row.governed.audit,
+        timeout_s=timeout,
+        spend_s=spend,
+        doors=None if doors is None else frozenset(cast("list[str]", doors)),
+        policies=checked_policies(capability.at, capability.options.policies),
+        place=capability.at.place or declaration.at.place or "",
+    )
+
+
+def _precondition_parameters(capability: Capability, row: CapabilityRow) -> tuple[str, ...]:
+    function = capability.attached.get("precondition") if isinstance(capability, Action) else None
+    if function is None or row.input is None:
+        return ()
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return (*row.input.parameters, *row.input.injected)
+    return tuple(parameter.name for parameter in parameters)
+
+
+def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:
+    block = row.block
+    return Descriptor(
+        id=row.capability.id,
+        kind=row.capability.kind,
+        effect=row.effect,
+        component=declaration.type,
+        title=row.capability.options.title,
+        description=str(block["description"]),
+        input_schema=cast("Mapping[str, object]", block["input"]),
+        output_schema=cast("Mapping[str, object] | None", block["output"]),
+        idempotent=row.governed.idempotent,
+        reversible=row.governed.reversible,
+        confirmation=Confirmation(str(block["confirmation"])),
+        bound=tuple(sorted(row.capability.bindings)),
+        tags=tuple(cast("list[str]", block["tags"])),
+        deprecated=row.capability.options.deprecated,
+    )

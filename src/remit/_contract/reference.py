@@ -1,0 +1,112 @@
+"""A backend operation made available in a view (SPEC 10)."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, Self
+
+from remit._contract.capability import Capability, TextT, ValueT, check_function, place_of_caller
+from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place
+from remit._contract.plan import NamedPolicy
+from remit._model.effects import Kind
+from remit._model.ids import check_domain_id
+
+_PATH: Final = re.compile(r"[^\s.\[\]]{1,128}")
+
+
+class Reference(Capability):
+    """An operation of a backend, offered while the component is mounted; it has no code of its own."""
+
+    __slots__ = ("_target",)
+    kind = Kind.REFERENCE
+
+    def __init__(self, target: str, options: Options, place: str | None) -> None:
+        super().__init__(options, place)
+        self._target = target
+
+    def __get__(self, instance: object, owner: type | None = None, /) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        return str(self._target)
+
+    @property
+    def target(self) -> str:
+        """The `domain:…` id as it was written; judged with the class."""
+        return self._target
+
+    @property
+    def operation(self) -> str:
+        """The backend's own name for it."""
+        return check_domain_id(self._target, place=self._place).removeprefix("domain:")
+
+    @property
+    def at(self) -> Place:
+        """The subject and place that errors name."""
+        return Place(subject=str(self._target), place=self._place)
+
+    def bind(self, path: str) -> Callable[[ValueT], ValueT]:
+        """Fill one field of the input from the view, at call time; the field leaves the agent's schema and is locked.
+
+        The decorated function is a plain function of the instance that returns the value (SPEC 10.3).
+        """
+
+        def attach(function: ValueT) -> ValueT:
+            at = self._open_for("bind")
+            if not isinstance(path, str) or not _PATH.fullmatch(path):
+                raise at.wrong(
+                    f"bind({path!r}) names no field of the input", do='write for example .bind("device_ids")'
+                )
+            if path in self._bindings:
+                raise at.wrong(f"the field {path!r} is bound twice", do="keep one")
+            check_function(at, "bind", function, only_self=True)
+            self._bindings[path] = function
+            return function
+
+        return attach
+
+    def summary(self, function: TextT) -> TextT:
+        """Attach the sentence a person reads beside the exact input; None for no sentence."""
+        return self._attach("summary", function)
+
+
+def reference(  # noqa: PLR0913 - one keyword a field of the contract
+    id: str,
+    *,
+    title: str | None = None,
+    description: str | None = None,
+    idempotent: bool | None = None,
+    reversible: bool | None = None,
+    confirmation: ConfirmationName | None = None,
+    approver: str | None = None,
+    audit: AuditName | None = None,
+    timeout: float | None = None,
+    spend_time: float | None = None,
+    policies: Iterable[NamedPolicy] = (),
+    tags: Iterable[str] = (),
+    doors: Iterable[Door] | None = None,
+    deprecated: bool = False,
+    reason: str | None = None,
+) -> Reference:
+    """Offer the backend operation `domain:<path>` while the component is mounted.
+
+    Effect, description and schemas are the catalogue's. `confirmation` may raise what the effect asks for; lowering it
+    needs a literal `reason=` and never goes below what the catalogue itself demands. `approver` is the grant of those
+    who may approve; without it the principal does. `timeout` and `spend_time` are seconds (SPEC 3.3, 3.4).
+    """
+    options = Options(
+        title=title,
+        description=description,
+        idempotent=idempotent,
+        reversible=reversible,
+        confirmation=confirmation,
+        approver=approver,
+        audit=audit,
+        timeout=timeout,
+        spend_time=spend_time,
+        policies=policies,
+        tags=tags,
+        doors=doors,
+        deprecated=deprecated,
+        reason=reason,
+    )
+    return Reference(id, options, place_of_caller())

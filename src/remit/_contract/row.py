@@ -1,0 +1,283 @@
+"""From a live class to the rows of the contract; the compiler and the mount use this one function (SPEC 3.3, 3.8)."""
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, NoneType
+from typing import Final, cast
+
+from remit._base.boundary import Json, take
+from remit._contract.capability import Capability, Method
+from remit._contract.component import Declaration, check_untouched, declaration_of, described
+from remit._contract.operation import OperationRecord
+from remit._contract.options import LIMITS, Governed, checked_doors, checked_names, checked_policies, governed
+from remit._contract.plan import NamedPolicy
+from remit._contract.reference import Reference
+from remit._model.answers import Refused
+from remit._model.consumer import Principal
+from remit._model.context import Context
+from remit._model.effects import Effect, Kind, effective_confirmation
+from remit._schema.derive import DerivedInput, DerivedOutput, derive_input, derive_output, return_hint
+from remit.errors import DefinitionCode, DefinitionError
+
+POLICY_METHODS: Final = ("discover", "authorize", "review", "around")
+INJECTED: Final[Mapping[type, str]] = MappingProxyType({Context: "context", Principal: "principal"})
+_NOT_UNDER_OO: Final = "has no description, because Python ran with -OO and dropped docstrings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CapabilityRow:
+    """One capability as the live class has it: the block of the contract, and what was derived on the way.
+
+    `input` and `output` are None for references, whose procedure converts by itself.
+    """
+
+    attribute: str
+    capability: Capability
+    block: dict[str, Json]
+    governed: Governed
+    effect: Effect
+    input: DerivedInput | None
+    output: DerivedOutput | None
+    operation: OperationRecord | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComponentRows:
+    """One component class: its own block and those of its capabilities."""
+
+    declaration: Declaration
+    block: dict[str, Json]
+    capabilities: tuple[CapabilityRow, ...]
+
+
+def rows_of(cls: type, operations: Mapping[str, OperationRecord]) -> ComponentRows:
+    """Compute the rows of a component class; `operations` are those of the catalogues, or those that were recorded.
+
+    DefinitionError for what a declaration may not be; TypeError for what is no component class.
+    """
+    declaration = declaration_of(cls)
+    if declaration is None:
+        raise _no_component(cls)
+    check_untouched(cls, declaration)
+    if declaration.description is None:
+        raise declaration.at.wrong(_NOT_UNDER_OO, do="run without -OO, or write description= at the class")
+    namespace = {name: value for name, value in vars(cls).items() if not isinstance(value, Capability)}
+    rows = tuple(
+        _row(declaration, attribute, capability, namespace, operations)
+        for attribute, capability in declaration.capabilities.items()
+    )
+    return ComponentRows(declaration=declaration, block=_component_block(declaration, rows), capabilities=rows)
+
+
+def _no_component(cls: object) -> TypeError:
+    if not isinstance(cls, type):
+        return TypeError(f"{type(cls).__name__} is an instance\n  do  give the class")
+    if hasattr(cls, "__remit_declaration__"):
+        return TypeError(f'{cls.__name__} is abstract: it has no type\n  do  class {cls.__name__}(…, type="…")')
+    return TypeError(f'{cls.__name__} is no Component\n  do  class {cls.__name__}(Component, type="…")')
+
+
+def _component_block(declaration: Declaration, rows: tuple[CapabilityRow, ...]) -> dict[str, Json]:
+    return {
+        "type": declaration.type,
+        "title": declaration.title,
+        "description": declaration.description,
+        "tags": list(declaration.tags),
+        "doors": _sorted(declaration.doors),
+        "policies": policies_block(declaration.policies),
+        "capabilities": cast(Json, sorted(row.capability.id for row in rows)),
+    }
+
+
+def _row(
+    declaration: Declaration,
+    attribute: str,
+    capability: Capability,
+    namespace: Mapping[str, object],
+    operations: Mapping[str, OperationRecord],
+) -> CapabilityRow:
+    try:
+        if isinstance(capability, Reference):
+            return _reference_row(declaration, attribute, capability, operations)
+        if isinstance(capability, Method):
+            return _method_row(declaration, attribute, capability, namespace)
+    except DefinitionError as problem:
+        if problem.place is not None:
+            raise
+        raise DefinitionError(
+            problem.code,
+            problem.subject,
+            problem.rule,
+            place=capability.at.place,
+            do=problem.do,
+            facts=problem.facts,
+        ) from problem.__cause__
+    raise TypeError(f"{type(capability).__name__} is no kind of capability")
+
+
+def _method_row(
+    declaration: Declaration,
+    attribute: str,
+    capability: "Method[object, ..., object]",
+    namespace: Mapping[str, object],
+) -> CapabilityRow:
+    at, function, options = capability.at, capability.function, capability.options
+    description = described(at, options.description, function.__doc__, LIMITS.capability_description)
+    if description is None:
+        raise at.wrong(_NOT_UNDER_OO, do="run without -OO, or write description=")
+    derived = derive_input(function, namespace=namespace, injected=INJECTED, subject=at.subject)
+    hint = _without_refused(return_hint(function, namespace=namespace, subject=at.subject))
+    output = derive_output(hint, namespace=namespace, subject=at.subject)
+    schema = None if hint in (None, NoneType) else output.schema
+    if capability.kind is Kind.OBSERVATION and schema is None:
+        raise at.wrong("is an observation and declares no output type", do="annotate what it returns: `-> TableState`")
+    level = governed(at, capability.effect, options)
+    block = _block(declaration, capability, capability.effect, level)
+    block["description"] = description
+    block["input"] = cast(Json, derived.schema)
+    block["output"] = cast(Json, schema)
+    return CapabilityRow(
+        attribute=attribute,
+        capability=capability,
+        block=block,
+        governed=level,
+        effect=capability.effect,
+        input=derived,
+        output=output,
+        operation=None,
+    )
+
+
+def _reference_row(
+    declaration: Declaration, attribute: str, reference: Reference, operations: Mapping[str, OperationRecord]
+) -> CapabilityRow:
+    at = reference.at
+    operation = operations.get(reference.operation)
+    if operation is None:
+        known = ", ".join(sorted(operations)) or "none at all"
+        raise at.wrong(
+            "no catalogue lists this operation",
+            do=f'list it: @backend.operation("{reference.operation}", effect="…")',
+            facts=(("listed", known),),
+        )
+    level = governed(at, operation.effect, reference.options, operation.confirmation)
+    if reference.options.idempotent is None:
+        level = Governed(
+            idempotent=operation.idempotent,
+            reversible=level.reversible,
+            confirmation=level.confirmation,
+            audit=level.audit,
+        )
+    block = _block(declaration, reference, operation.effect, level)
+    block["tags"] = cast(Json, sorted({*cast("list[str]", block["tags"]), *operation.tags}))
+    block["description"] = reference.options.description or operation.description
+    block["input"] = unbound(reference, operation.input_schema)
+    block["output"] = cast(Json, operation.output_schema)
+    block["operation"] = operation.name
+    block["bound"] = cast(Json, sorted(reference.bindings))
+    return CapabilityRow(
+        attribute=attribute,
+        capability=reference,
+        block=block,
+        governed=level,
+        effect=operation.effect,
+        input=None,
+        output=None,
+        operation=operation,
+    )
+
+
+def _block(declaration: Declaration, capability: Capability, effect: Effect, level: Governed) -> dict[str, Json]:
+    at, options = capability.at, capability.options
+    doors = checked_doors(at, options.doors)
+    return {
+        "id": capability.id,
+        "component": declaration.type,
+        "kind": capability.kind.value,
+        "effect": effect.value,
+        "title": options.title,
+        "idempotent": level.idempotent,
+        "reversible": level.reversible,
+        "confirmation": effective_confirmation(effect, level.confirmation).value,
+        "approver": options.approver,
+        "audit": level.audit.value,
+        "timeout": _number(options.timeout),
+        "spend_time": _number(options.spend_time),
+        "policies": policies_block(checked_policies(at, options.policies)),
+        "tags": cast(Json, sorted({*declaration.tags, *checked_names(at, "tags", options.tags)})),
+        "doors": _sorted(declaration.doors if doors is None else doors),
+        "deprecated": options.deprecated,
+        "reason": options.reason,
+    }
+
+
+def policies_block(policies: tuple[NamedPolicy, ...]) -> list[Json]:
+    """Name, class and methods of each policy, in the order in which they stand (SPEC 3.9).
+
+    The class is its qualified name without the module: a file that is run and the same file imported are one.
+    """
+    return [
+        {
+            "name": policy.name,
+            "class": type(policy).__qualname__,
+            "methods": [method for method in POLICY_METHODS if callable(getattr(policy, method, None))],
+        }
+        for policy in policies
+    ]
+
+
+def unbound(reference: Reference, schema: Mapping[str, Json]) -> Json:
+    """The agent's schema: what the view fills has left it (SPEC 10.3)."""
+    properties = dict(cast("dict[str, Json]", schema.get("properties", {})))
+    for path in reference.bindings:
+        if properties.pop(path, None) is None:
+            raise reference.at.wrong(
+                f"binds {path!r}, which the operation does not take",
+                do=f"bind one of {', '.join(cast('dict[str, Json]', schema.get('properties', {}))) or '(no field)'}",
+                code=DefinitionCode.INVALID_DEFINITION,
+            )
+    agent = {**schema, "properties": properties}
+    if "required" in schema:
+        required = [name for name in cast("list[str]", schema["required"]) if name not in reference.bindings]
+        agent["required"] = cast(Json, required)
+        if not required:
+            del agent["required"]
+    return _without_unused_definitions(agent)
+
+
+def _without_unused_definitions(schema: dict[str, Json]) -> Json:
+    definitions = cast("dict[str, Json]", schema.get("$defs", {}))
+    rest = {key: value for key, value in schema.items() if key != "$defs"}
+    used: set[str] = set()
+    pending: list[Json] = [rest]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list):
+            pending.extend(node)
+        elif isinstance(node, dict):
+            target = node.get("$ref")
+            name = target.removeprefix("#/$defs/") if isinstance(target, str) else None
+            if name in definitions and name not in used:
+                used.add(name)
+                pending.append(definitions[name])
+            pending.extend(node.values())
+    kept = {name: value for name, value in definitions.items() if name in used}
+    return take({**rest, "$defs": kept} if kept else rest)[0]
+
+
+def _without_refused(hint: object) -> object:
+    """A handler may return `Refused` as its own "no"; that is no output (SPEC 8.5)."""
+    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
+        return None if hint is Refused else hint
+    left = [part for part in typing.get_args(hint) if part is not Refused]
+    return typing.Union[tuple(left)]  # noqa: UP007 - built at run time
+
+
+def _number(value: float | None) -> Json:
+    return None if value is None else take(value)[0]
+
+
+def _sorted(doors: frozenset[str] | None) -> Json:
+    return None if doors is None else cast(Json, sorted(doors))

@@ -1,0 +1,106 @@
+"""The seam of a backend: a catalogue lists operations, an operation runs (SPEC 10.1, 10.2)."""
+
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+from remit._base.boundary import Json, canonical
+from remit._base.digest import sha256_hex
+from remit._model.context import Context
+from remit._model.effects import Confirmation, Effect
+
+
+class Operation(Protocol):
+    """One operation of a backend, with what its catalogue says about it; the contract records the same.
+
+    `confirmation` is what the catalogue demands, None when it leaves that to the effect's default. The schemas are in
+    the subset of SPEC 3.5; deriving them may raise DefinitionError, the first time they are asked for.
+    """
+
+    @property
+    def name(self) -> str:
+        """The backend's own name; its capability id is `domain:` and this."""
+        ...
+
+    @property
+    def effect(self) -> Effect:
+        """What one call does."""
+        ...
+
+    @property
+    def confirmation(self) -> Confirmation | None:
+        """The least a reference may ask for."""
+        ...
+
+    @property
+    def idempotent(self) -> bool:
+        """The same input twice leaves the same end state and no extra effect."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What an agent reads when the reference says nothing else."""
+        ...
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Sorted."""
+        ...
+
+    @property
+    def input_schema(self) -> Mapping[str, Json]:
+        """The full input, bound fields included."""
+        ...
+
+    @property
+    def output_schema(self) -> Mapping[str, Json] | None:
+        """What it returns, None when it does not say."""
+        ...
+
+    @property
+    def hash(self) -> str:
+        """`operation_hash` of the above."""
+        ...
+
+    async def run(self, input: Mapping[str, Json], canonical: bytes, context: Context) -> Json:
+        """Run it with exactly this input, given also as its canonical bytes; return JSON.
+
+        The input is judged once more. BackendError says how the backend answered (SPEC 10.5); anything else that is
+        raised leaves the effect unknown.
+        """
+        ...
+
+
+class Catalogue(Protocol):
+    """A list of operations. A class that means to be one subclasses this by name: the compiler looks for such
+    instances at module level (SPEC 10.1)."""
+
+    def get(self, name: str) -> Operation | None:
+        """The operation of that name, or None."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Every name, sorted."""
+        ...
+
+
+def is_catalogue(value: object) -> bool:
+    """True for an instance of a class that subclasses `Catalogue` by name; looks alike is not enough."""
+    return Catalogue in type(value).__mro__
+
+
+def operation_hash(
+    effect: Effect,
+    confirmation: Confirmation | None,
+    idempotent: bool,
+    input_schema: Mapping[str, Json],
+    output_schema: Mapping[str, Json] | None,
+) -> str:
+    """Return `sha256:…` over what a caller relies on; texts are not part of it."""
+    form: dict[str, Json] = {
+        "effect": effect.value,
+        "confirmation": None if confirmation is None else confirmation.value,
+        "idempotent": idempotent,
+        "input": cast(Json, dict(input_schema)),
+        "output": None if output_schema is None else cast(Json, dict(output_schema)),
+    }
+    return "sha256:" + sha256_hex(canonical(form))

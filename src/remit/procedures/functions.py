@@ -1,0 +1,278 @@
+"""`Procedures()`: functions the application already owns, listed as operations (SPEC 10.1)."""
+
+import inspect
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, TypeVar, cast
+
+from remit._base.boundary import Json
+from remit._base.limits import Limits
+from remit._base.text import first_bad, first_paragraph
+from remit._model.consumer import Principal
+from remit._model.context import Context
+from remit._model.effects import DEFAULTS, EFFECTS_OF, Confirmation, Effect, Kind
+from remit._model.ids import check_domain_id
+from remit._schema.derive import (
+    ConversionRefused,
+    DerivedInput,
+    DerivedOutput,
+    derive_input,
+    derive_output,
+    return_hint,
+)
+from remit._schema.validate import Validator
+from remit.errors import DefinitionCode, DefinitionError
+from remit.procedures.catalogue import Catalogue, operation_hash
+from remit.procedures.errors import BackendError
+
+ServerEffect: TypeAlias = Literal["server-query", "server-mutation", "external-side-effect", "destructive"]
+ConfirmationName: TypeAlias = Literal["never", "optional", "required", "always"]
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Awaitable[object]])
+
+_INJECTED: Final[Mapping[type, str]] = MappingProxyType({Context: "context", Principal: "principal"})
+_UNPROCESSABLE: Final = 422
+_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Form:
+    """What is derived from the function's hints, once, when it is first asked for."""
+
+    input: DerivedInput
+    output: DerivedOutput
+    output_schema: Mapping[str, Json] | None
+    judge: Validator
+    hash: str
+
+
+class FunctionOperation:
+    """A function of the application as an operation; it fits `Operation`."""
+
+    __slots__ = ("_form", "_function", "_place", "confirmation", "description", "effect", "idempotent", "name", "tags")
+
+    def __init__(  # noqa: PLR0913 - one argument a field of the catalogue
+        self,
+        function: Callable[..., Awaitable[object]],
+        *,
+        name: str,
+        effect: Effect,
+        confirmation: Confirmation | None,
+        idempotent: bool,
+        description: str,
+        tags: tuple[str, ...],
+        place: str,
+    ) -> None:
+        self._function = function
+        self._place = place
+        self._form: _Form | None = None
+        self.name = name
+        self.effect = effect
+        self.confirmation = confirmation
+        self.idempotent = idempotent
+        self.description = description
+        self.tags = tags
+
+    @property
+    def input_schema(self) -> Mapping[str, Json]:
+        """The full input, derived from the function's hints; DefinitionError when a hint is outside the subset."""
+        return self._derived().input.schema
+
+    @property
+    def output_schema(self) -> Mapping[str, Json] | None:
+        """What the function's return hint says, None without one."""
+        return self._derived().output_schema
+
+    @property
+    def hash(self) -> str:
+        """The hash of effect, confirmation, idempotence and schemas."""
+        return self._derived().hash
+
+    async def run(self, input: Mapping[str, Json], canonical: bytes, context: Context) -> Json:
+        """Judge the input against the full schema again, convert it, inject, await, and return JSON.
+
+        An input that does not fit is `BackendError(422)` with the issues. What the function returns must fit its
+        declared type; without one it must be JSON.
+        """
+        form = self._derived()
+        if not form.judge.is_valid(cast(Json, input)):
+            raise BackendError(_UNPROCESSABLE, issues=form.judge.issues(cast(Json, input)))
+        try:
+            arguments = form.input.convert(canonical)
+        except ConversionRefused as refused:
+            raise BackendError(_UNPROCESSABLE, issues=refused.issues) from refused
+        for parameter, role in form.input.injected.items():
+            arguments[parameter] = context if role == "context" else context.principal
+        result = await self._function(**arguments)
+        return form.output.dump(result)[0]
+
+    def _derived(self) -> _Form:
+        if self._form is None:
+            subject = f"domain:{self.name}"
+            try:
+                derived = derive_input(self._function, namespace={}, injected=_INJECTED, subject=subject, method=False)
+                hint = return_hint(self._function, namespace={}, subject=subject)
+                output = derive_output(hint, namespace={}, subject=subject)
+            except DefinitionError as problem:
+                raise problem if problem.place else _placed(problem, self._place) from problem.__cause__
+            schema = None if hint in (None, type(None)) else output.schema
+            self._form = _Form(
+                input=derived,
+                output=output,
+                output_schema=schema,
+                judge=Validator(derived.schema),
+                hash=operation_hash(self.effect, self.confirmation, self.idempotent, derived.schema, schema),
+            )
+        return self._form
+
+
+class Procedures(Catalogue):
+    """A catalogue of functions the application already owns.
+
+        backend = Procedures()
+
+        @backend.operation("devices.disable", effect="destructive")
+        async def disable_devices(device_ids: list[str], caller: Principal) -> int: ...
+
+    remit validates against the function's own schema and passes `Principal` and `Context` by annotation; what the
+    caller may do is still the function's to decide (SPEC 10.9). Listing is opt-in, one operation a function.
+    """
+
+    def __init__(self) -> None:
+        self._operations: dict[str, FunctionOperation] = {}
+
+    def operation(
+        self,
+        name: str,
+        *,
+        effect: ServerEffect,
+        confirmation: ConfirmationName | None = None,
+        idempotent: bool | None = None,
+        description: str | None = None,
+        tags: Iterable[str] = (),
+    ) -> Callable[[FunctionT], FunctionT]:
+        """List an async function as `domain:<name>`; it comes back undecorated.
+
+        `confirmation` raises what the effect asks for; every reference is held to it. Lowering is a reference's
+        affair, with its reason. The description is the docstring's first paragraph or `description=`. A second
+        operation of one name, a plain function, or a level below the default is a DefinitionError.
+        """
+
+        def decorate(function: FunctionT) -> FunctionT:
+            self._list(function, name, effect, (confirmation, idempotent, description, tags))
+            return function
+
+        return decorate
+
+    def get(self, name: str) -> FunctionOperation | None:
+        """The operation of that name, or None."""
+        return self._operations.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """Every name, sorted."""
+        return tuple(sorted(self._operations))
+
+    def _list(
+        self,
+        function: FunctionT,
+        name: str,
+        effect: str,
+        said: tuple[str | None, bool | None, str | None, Iterable[str]],
+    ) -> None:
+        confirmation, idempotent, description, tags = said
+        place = _place(function)
+        subject = check_domain_id(f"domain:{name}", place=place)
+        if not inspect.iscoroutinefunction(function):
+            raise _wrong(subject, "a procedure is awaited", place, "write `async def`")
+        if name in self._operations:
+            raise DefinitionError(
+                DefinitionCode.DUPLICATE_CAPABILITY, subject, "is listed twice", place=place, do="rename one"
+            )
+        of_effect = _effect(subject, place, effect)
+        default = DEFAULTS[of_effect]
+        self._operations[name] = FunctionOperation(
+            function,
+            name=name,
+            effect=of_effect,
+            confirmation=_confirmation(subject, place, of_effect, confirmation),
+            idempotent=default.idempotent if idempotent is None else bool(idempotent),
+            description=_description(subject, place, description, function.__doc__),
+            tags=_tags(subject, place, tags),
+            place=place,
+        )
+
+
+def _placed(problem: DefinitionError, place: str) -> DefinitionError:
+    return DefinitionError(problem.code, problem.subject, problem.rule, place=place, do=problem.do, facts=problem.facts)
+
+
+def _place(function: Callable[..., object]) -> str:
+    code = getattr(function, "__code__", None)
+    return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+
+
+def _wrong(
+    subject: str,
+    rule: str,
+    place: str,
+    do: str | None = None,
+    code: DefinitionCode = DefinitionCode.INVALID_DEFINITION,
+) -> DefinitionError:
+    return DefinitionError(code, subject, rule, place=place, do=do)
+
+
+def _effect(subject: str, place: str, effect: str) -> Effect:
+    allowed = [each.value for each in EFFECTS_OF[Kind.REFERENCE]]
+    if effect not in allowed:
+        raise _wrong(
+            subject,
+            f"{effect!r} is no effect of a backend operation",
+            place,
+            f"use {', '.join(allowed)}",
+            DefinitionCode.PLANE_VIOLATION,
+        )
+    return Effect(effect)
+
+
+def _confirmation(subject: str, place: str, effect: Effect, written: str | None) -> Confirmation | None:
+    if written is None:
+        return None
+    levels = [level.value for level in Confirmation]
+    if written not in levels:
+        raise _wrong(subject, f"confirmation={written!r} is no level", place, f"use {', '.join(levels)}")
+    level, default = Confirmation(written), DEFAULTS[effect].confirmation
+    if level.rank < default.rank:
+        raise _wrong(
+            subject,
+            f"confirmation={written!r} is below the default {default.value!r} of {effect.value}",
+            place,
+            'lower it at the reference, with reason="…"',
+        )
+    return level
+
+
+def _description(subject: str, place: str, written: str | None, doc: str | None) -> str:
+    text = first_paragraph(doc) if written is None else written
+    if not text.strip():
+        raise _wrong(
+            subject, "has no description", place, "write a docstring; its first paragraph is what an agent reads"
+        )
+    if (bad := first_bad(text)) is not None:
+        raise _wrong(subject, f"description holds the refused character {bad}", place)
+    if len(text) > _LIMITS.capability_description:
+        raise _wrong(
+            subject,
+            f"description has {len(text)} characters; at most {_LIMITS.capability_description}",
+            place,
+            "shorten it",
+            DefinitionCode.LIMIT_EXCEEDED,
+        )
+    return text
+
+
+def _tags(subject: str, place: str, tags: Iterable[str]) -> tuple[str, ...]:
+    names = None if isinstance(tags, str) else sorted(set(tags))
+    if names is None or not all(isinstance(tag, str) and tag and first_bad(tag) is None for tag in names):
+        raise _wrong(subject, "tags= is a collection of names", place, 'write tags=("fleet",)')
+    return tuple(names)
