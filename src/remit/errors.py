@@ -1,10 +1,10 @@
 """Every error remit knows, in four families that never mix (SPEC 8.2).
 
-    agent-facing     ErrorCode, AgentError             values in a returned `Failed`, fixed sentences
-    (carrier)        Refusal                           raised inside the pipeline, never out of it
-    author-facing    DefinitionError                   raised where a declaration, a mount or a surface is wrong
-    build-facing     CompileError(findings)            raised by the compiler
-    operator-facing  (journal entries)                 causes and stacks; see `remit._journal`
+agent-facing     ErrorCode, AgentError             values in a returned `Failed`, fixed sentences
+(carrier)        Refusal                           raised inside the pipeline, never out of it
+author-facing    DefinitionError                   raised where a declaration, a mount or a surface is wrong
+build-facing     CompileError(findings)            raised by the compiler
+operator-facing  (journal entries)                 causes and stacks; see `remit._journal`
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,6 @@ class Retry(StrEnum):
     AFTER_REFRESH = "after-refresh"
     WITH_CHANGES = "with-changes"
     WITH_CONFIRMATION = "with-confirmation"
-    AFTER_APPROVAL = "after-approval"
     AFTER_DELAY = "after-delay"
 
 
@@ -226,16 +225,6 @@ def confirmation_required(confirmation_id: str, *, summary: str, expires_at: str
             "effect": effect,
             "origin": "client",
         },
-    )
-
-
-def server_approval_required(server_approval: str | None) -> AgentError:
-    """A backend demands its own approval (SPEC 7.11); never waited on here."""
-    return AgentError(
-        code=ErrorCode.CONFIRMATION_REQUIRED,
-        message="The backend asks for an approval of its own before this can run.",
-        retry=Retry.AFTER_APPROVAL,
-        details={"origin": "server", "server_approval": server_approval},
     )
 
 

@@ -1,0 +1,127 @@
+"""The one travelling value: a call, each field written once by the phase that owns it (DESIGN 1.3)."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from remit._base.boundary import Json
+from remit._base.clock import TimerHandle
+from remit._confirmation.request import RequestRecord
+from remit._model.consumer import Consumer, ConsumerKey
+from remit._model.context import LazySignal
+from remit._model.outcome import Outcome
+from remit._model.request import Invocation
+from remit._policy.chain import Vote
+from remit._policy.decision import RequireConfirmation
+from remit._registry.state import Bound
+from remit._registry.visibility import Viewer
+
+Release = Callable[[], None]
+
+
+class Call:
+    """One invocation on its way through the phases; private to the pipeline.
+
+    `waited` is set by whoever let other code run since authorization, so that the dispatch gate looks again; `votes`
+    and the durations (seconds) are for the journal.
+    """
+
+    __slots__ = (
+        "arguments",
+        "begun",
+        "bound",
+        "canonical",
+        "confirmation_needed",
+        "consumer",
+        "correlation_id",
+        "effective",
+        "evidence",
+        "executed_at",
+        "execution_s",
+        "fingerprint",
+        "host_timeout",
+        "input",
+        "input_bytes",
+        "invocation_id",
+        "listeners",
+        "outcome",
+        "output",
+        "output_bytes",
+        "policy_s",
+        "queue_s",
+        "release",
+        "request",
+        "result",
+        "signal",
+        "started",
+        "task",
+        "timeout_s",
+        "timer",
+        "version_before",
+        "viewer",
+        "votes",
+        "waited",
+        "waiters",
+    )
+
+    def __init__(self, request: Invocation, consumer: Consumer, host_timeout: float | None) -> None:
+        self.request = request
+        self.consumer = consumer
+        self.host_timeout = host_timeout
+        self.begun = 0.0
+        self.listeners: list[asyncio.Future[Outcome]] = []
+        self.task: asyncio.Task[None] | None = None
+        self.timer: TimerHandle | None = None
+        self.waiters = 1
+        self.outcome: Outcome | None = None
+        # envelope
+        self.input: dict[str, Json] = {}
+        self.input_bytes = b""
+        self.correlation_id: str | None = None
+        # identity
+        self.invocation_id = ""
+        self.fingerprint = ""
+        # resolve
+        self.viewer: Viewer | None = None
+        self.bound: Bound | None = None
+        self.timeout_s = 0.0
+        self.version_before = ""
+        # effective_input
+        self.effective: dict[str, Json] = {}
+        self.canonical = b""
+        self.arguments: Mapping[str, Any] = {}
+        # review, confirm
+        self.confirmation_needed: RequireConfirmation | None = None
+        self.evidence: RequestRecord | None = None
+        # admit
+        self.release: Release | None = None
+        # dispatch, execute
+        self.started = False
+        self.signal = LazySignal()
+        self.result: object = None
+        self.output: Json = None
+        self.output_bytes = b""
+        self.executed_at = 0.0
+        # for the journal
+        self.votes: tuple[Vote, ...] = ()
+        self.waited = False
+        self.policy_s = 0.0
+        self.queue_s = 0.0
+        self.execution_s = 0.0
+
+    @property
+    def key(self) -> ConsumerKey:
+        """The key of the consumer."""
+        return self.consumer.key
+
+    @property
+    def live(self) -> Bound:
+        """The resolved capability; only after `resolve`."""
+        assert self.bound is not None
+        return self.bound
+
+    @property
+    def sight(self) -> Viewer:
+        """The viewer; only after `resolve`."""
+        assert self.viewer is not None
+        return self.viewer

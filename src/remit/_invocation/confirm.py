@@ -1,0 +1,66 @@
+"""Step 11: evidence for a call that needs a person; created or checked here, never spent (SPEC 7)."""
+
+from dataclasses import dataclass, replace
+
+from remit._confirmation.broker import Broker
+from remit._confirmation.request import Ask
+from remit._invocation.call import Call
+from remit._model.request_view import ConfirmationStatus
+from remit._registry.entered import Entered, Raised
+from remit.errors import Refusal, confirmation_invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs."""
+
+    broker: Broker
+    entered: Entered
+    surface_id: str
+    contract_hash: str
+
+
+async def confirm(call: Call, part: Part) -> None:
+    """Without evidence: create the request or return the one there is. With evidence: check it."""
+    if call.confirmation_needed is None:
+        return
+    call.waited = True
+    ask = _ask(call, part)
+    evidence = call.request.confirmation
+    if evidence is not None:
+        call.evidence = await part.broker.check(evidence, ask)
+        return
+    if not part.broker.has_channel:
+        raise Refusal(confirmation_invalid("no-decider"))
+    record = await part.broker.ask(ask)
+    if record.status is not ConfirmationStatus.APPROVED:
+        raise Refusal(part.broker.required(record))
+    call.evidence = record
+
+
+def _ask(call: Call, part: Part) -> Ask:
+    bound, viewer = call.live, call.sight
+    plan = bound.plan
+    needed = call.confirmation_needed
+    assert needed is not None and viewer.principal is not None
+    summary = needed.summary
+    if summary is None and plan.summary is not None:
+        text = part.entered.attempt(plan.summary, bound.registration.component)
+        summary = None if isinstance(text, Raised) or text is None else str(text)
+    return Ask(
+        surface_id=part.surface_id,
+        registration=bound.registration.id,
+        instance=bound.registration.instance,
+        component=bound.registration.sealed.type,
+        descriptor=plan.descriptor,
+        consumer=call.consumer,
+        principal=viewer.principal,
+        contract_hash=part.contract_hash,
+        effective=call.effective,
+        canonical=call.canonical,
+        invocation=replace(call.request, id=call.invocation_id, confirmation=None),
+        fingerprint=call.fingerprint,
+        approver=plan.approver or needed.approver,
+        summary=summary,
+        spend_s=plan.spend_s,
+    )

@@ -1,0 +1,68 @@
+"""Step 13: the last look before anything runs; then `started` is written and evidence spent (SPEC 6.2)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from remit._confirmation.broker import Broker
+from remit._invocation.call import Call
+from remit._journal.hub import EventHub
+from remit._model.consumer import Consumer
+from remit._model.event import EventType
+from remit._policy.decision import Deny
+from remit._registry.visibility import State, Viewer, see
+from remit.errors import (
+    Happened,
+    Refusal,
+    capability_not_available,
+    capability_not_found,
+    component_unmounted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs; `refuse` turns a policy's refusal into the agent's terms."""
+
+    viewer: Callable[[Consumer], Viewer]
+    broker: Broker
+    hub: EventHub
+    refuse: Callable[[Deny], Refusal]
+
+
+async def dispatch(call: Call, part: Part) -> None:
+    """Look again if anything else could have run meanwhile; write `started`; spend; from here on something happens."""
+    bound = call.live
+    if not bound.registration.live:
+        raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+    if call.waited:
+        await _look_again(call, part)
+    call.started = True
+    part.hub.emit(
+        EventType.INVOCATION_STARTED,
+        {"invocation": call.invocation_id, "capability": bound.plan.descriptor.id},
+        call.key,
+    )
+    if call.evidence is not None:
+        await part.broker.spend(call.evidence)
+        if not bound.registration.live:
+            raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+
+
+async def _look_again(call: Call, part: Part) -> None:
+    bound = call.live
+    viewer = part.viewer(call.consumer)
+    sight = see(bound, viewer)
+    match sight.state:
+        case State.HIDDEN:
+            raise Refusal(capability_not_found(), why=sight.why)
+        case State.UNAVAILABLE:
+            raise Refusal(capability_not_available(sight.reason or ""), why=sight.why, cause=sight.cause)
+        case State.AVAILABLE:
+            pass
+    if bound.chain.has_authorize:
+        deny, votes = await bound.chain.authorize(viewer.context(bound, charges=False))
+        call.votes = (*call.votes, *votes)
+        if deny is not None:
+            raise part.refuse(deny)
+        if not bound.registration.live:
+            raise Refusal(component_unmounted("mid-flight", Happened.NONE))

@@ -1,0 +1,62 @@
+"""Step 7: locked fields, agent schema, bindings, full schema, defaults: what will really run (SPEC 10.3, 3.6)."""
+
+from dataclasses import dataclass
+
+from remit._base.boundary import Json, NotJson, canonical, take
+from remit._base.limits import Limits
+from remit._contract.plan import Plan
+from remit._invocation.call import Call
+from remit._registry.entered import Entered, Raised
+from remit._schema.derive import ConversionRefused
+from remit.errors import Issue, Refusal, Retry, invalid_input, precondition_failed
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs."""
+
+    entered: Entered
+    limits: Limits
+
+
+def make(call: Call, part: Part) -> None:
+    """Make the exact effective input: the digest, policies and the handler see this one value."""
+    plan = call.live.plan
+    given = call.input
+    locked = [path for path in plan.descriptor.bound if path in given]
+    if locked:
+        issues = [Issue(path=path, message="this field is set by the view") for path in locked]
+        raise Refusal(invalid_input(issues, locked))
+    if not plan.agent_input.is_valid(given):
+        raise Refusal(invalid_input(plan.agent_input.issues(given)))
+    effective = plan.agent_input.fill(given)
+    if plan.bindings:
+        effective = _bound(call, part, plan, effective)
+    call.effective = effective
+    call.canonical = call.input_bytes if effective is given else canonical(effective)
+    if plan.convert is not None:
+        try:
+            call.arguments = plan.convert(call.canonical)
+        except ConversionRefused as error:
+            raise Refusal(invalid_input(error.issues)) from None
+
+
+def _bound(call: Call, part: Part, plan: Plan, given: dict[str, Json]) -> dict[str, Json]:
+    effective = dict(given)
+    for binding in plan.bindings:
+        value = part.entered.attempt(binding.value, call.live.registration.component)
+        if isinstance(value, Raised):
+            raise _failed(f"binding `{binding.path}` raised", value.cause)
+        try:
+            effective[binding.path], _ = take(value, max_bytes=part.limits.input_bytes)
+        except NotJson as error:
+            raise _failed(f"binding `{binding.path}` gave what is not JSON: {error.reason}", None) from None
+    effective = plan.full_input.fill(effective)
+    if not plan.full_input.is_valid(effective):
+        first = plan.full_input.issues(effective)[0]
+        raise _failed(f"the bound input breaks the operation's schema at `{first.path}`: {first.message}", None)
+    return effective
+
+
+def _failed(why: str, cause: BaseException | None) -> Refusal:
+    return Refusal(precondition_failed("binding-failed", retry=Retry.AFTER_REFRESH), why=why, cause=cause)

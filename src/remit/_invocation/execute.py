@@ -1,0 +1,150 @@
+"""Step 14: `around` policies, then the handler or the backend's operation (SPEC 6.2, 8.4, 8.5, 10.4, 10.5)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from remit._base.boundary import Json, NotJson, take
+from remit._base.clock import Clock
+from remit._invocation.call import Call
+from remit._model.answers import Refused
+from remit._model.context import Context
+from remit._policy.chain import PolicyFault
+from remit._registry.entered import Entered
+from remit._registry.visibility import Viewer
+from remit.errors import (
+    AgentError,
+    Happened,
+    Refusal,
+    execution_failed,
+    invalid_input,
+    not_authenticated,
+    not_authorized,
+    precondition_failed,
+    rate_limited,
+    timeout,
+)
+from remit.procedures.functions import BackendError
+
+DETAIL_BYTES = 2_048
+
+
+class Runnable(Protocol):
+    """A backend's operation, as execution needs it."""
+
+    async def run(self, input: Mapping[str, Json], canonical: bytes, context: Context) -> object:
+        """Run with exactly this input."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs; `idempotency_key` is made of the call's identity and tells nothing of the agent's id."""
+
+    entered: Entered
+    clock: Clock
+    operation: Callable[[str], Runnable | None]
+    idempotency_key: Callable[[Call], str]
+
+
+async def execute(call: Call, part: Part) -> None:
+    """Run the call once; what it gives or raises is its own verdict."""
+    call.executed_at = part.clock.monotonic()
+    bound = call.live
+    try:
+        if bound.chain.has_around:
+            call.result = await bound.chain.around(call.sight.context(bound), lambda: _run(call, part))
+        elif bound.plan.operation is None and not bound.plan.is_async:
+            call.result = _handler(call, part)
+        else:
+            call.result = await _run(call, part)
+    except Refused as refused:
+        call.result = refused
+    except PolicyFault as fault:
+        raise Refusal(execution_failed("handler-error", fault.happened), why=str(fault), cause=fault.cause) from None
+    except BackendError as error:
+        raise Refusal(backend_refusal(error, call), why=f"backend answered {error.status}", cause=error) from None
+    finally:
+        call.execution_s = part.clock.monotonic() - call.executed_at
+    if isinstance(call.result, Refused):
+        raise Refusal(_refused(call.result))
+
+
+def _handler(call: Call, part: Part) -> object:
+    bound = call.live
+    handler = bound.plan.handler
+    assert handler is not None
+    if bound.plan.injected:
+        return part.entered.call(handler, bound.registration.component, **call.arguments, **_injected(call, part))
+    return part.entered.call(handler, bound.registration.component, **call.arguments)
+
+
+async def _run(call: Call, part: Part) -> object:
+    bound = call.live
+    plan = bound.plan
+    if plan.operation is None:
+        assert plan.handler is not None
+        injected = _injected(call, part) if plan.injected else {}
+        return await part.entered.run(plan.handler, bound.registration.component, **call.arguments, **injected)
+    operation = part.operation(plan.operation)
+    if operation is None:
+        raise Refusal(execution_failed("transport", Happened.NONE), why="the backend no longer offers the operation")
+    context = _context(call, part)
+    return await part.entered.run(operation.run, call.effective, call.canonical, context)
+
+
+def _injected(call: Call, part: Part) -> dict[str, Any]:
+    context = _context(call, part)
+    injected = call.live.plan.injected
+    return {name: context if role == "context" else context.principal for name, role in injected.items()}
+
+
+def _context(call: Call, part: Part) -> Context:
+    viewer: Viewer = call.sight
+    assert viewer.principal is not None
+    return Context(
+        capability=call.live.plan.descriptor.id,
+        registration=call.live.registration.id,
+        invocation=call.invocation_id,
+        consumer=call.consumer,
+        principal=viewer.principal,
+        host=viewer.host,
+        cancelled=call.signal,
+        evidence=None if call.evidence is None else call.evidence.id,
+        idempotency_key=part.idempotency_key(call),
+    )
+
+
+def _refused(refused: Refused) -> AgentError:
+    try:
+        value, _ = take(refused.details, max_bytes=DETAIL_BYTES)
+        details = dict(value) if isinstance(value, dict) else {}
+    except NotJson:
+        details = {}
+    return precondition_failed(refused.reason, {**details, "outcome": refused.outcome.value})
+
+
+def backend_refusal(error: BackendError, call: Call) -> AgentError:
+    """A backend's answer in the agent's terms (SPEC 10.5); undeclared text never gets there."""
+    plan = call.live.plan
+    unknown = Happened.NONE if plan.descriptor.effect.reads_only else Happened.UNKNOWN
+    declared = None if error.code is None else {"code": error.code, "data": error.data}
+    after_ms = None if error.retry_after is None else max(0, round(error.retry_after * 1_000))
+    match error.status:
+        case 401:
+            return not_authenticated("server")
+        case 403:
+            return not_authorized("server")
+        case 404 | 409 | 410 | 412:
+            details = {} if declared is None else {"declared": declared}
+            return precondition_failed("the backend's state does not allow it", {**details, "outcome": "none"})
+        case 400 | 422 if error.issues:
+            return invalid_input(error.issues)
+        case 429:
+            return rate_limited("rate", 1_000 if after_ms is None else after_ms)
+        case 408 | 504:
+            return timeout(round(call.timeout_s * 1_000), idempotent=plan.descriptor.idempotent, happened=unknown)
+        case status if 400 <= status < 500:
+            return execution_failed("rejected", Happened.NONE, declared=declared)
+        case _:
+            return execution_failed("transport", unknown, declared=declared, retry_after_ms=after_ms)

@@ -1,0 +1,176 @@
+"""Steps 2 and 6b: one invocation id is one call; repeats join it or get its stored result (SPEC 6.4)."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from remit._base.boundary import canonical
+from remit._base.bounded import Bounded
+from remit._base.clock import Clock
+from remit._base.digest import sha256_hex
+from remit._base.ident import new_id
+from remit._base.limits import Limits
+from remit._invocation.call import Call
+from remit._model.consumer import ConsumerKey
+from remit._model.outcome import Ok, Outcome
+from remit.errors import Refusal, invocation_conflict, rate_limited
+
+
+class HandedOver(Exception):
+    """This call is a repeat: its answer is the other one's."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__("handed over")
+        self.outcome = outcome
+
+
+class Entry:
+    """What is known of one invocation id: the running call, or how it ended."""
+
+    __slots__ = ("call", "fingerprint", "keep", "outcome", "size")
+
+    def __init__(self, fingerprint: str, call: Call) -> None:
+        self.fingerprint = fingerprint
+        self.call: Call | None = call
+        self.outcome: Outcome | None = None
+        self.size = 0
+        self.keep = False
+
+
+class Ledger:
+    """Invocation ids of one surface, apart per consumer; bounded in entries, bytes and time.
+
+    Only what settled after it had started is stored; an entry of a non-idempotent call is not evicted before its time;
+    a running call never blocks eviction.
+    """
+
+    __slots__ = ("_clock", "_limits", "_of", "running")
+
+    def __init__(self, limits: Limits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._of: dict[ConsumerKey, Bounded[str, Entry]] = {}
+        self.running: dict[tuple[ConsumerKey, str], Entry] = {}
+
+    def find(self, key: ConsumerKey, invocation_id: str) -> Entry | None:
+        """The entry of this id, running or stored."""
+        entry = self.running.get((key, invocation_id))
+        if entry is None and key in self._of:
+            entry = self._of[key].get(invocation_id)
+        return entry
+
+    def begin(self, call: Call) -> None:
+        """Remember a running call under its id."""
+        self.running[call.key, call.invocation_id] = Entry(call.fingerprint, call)
+
+    def end(self, call: Call, *, stored: bool, keep: bool, size: int) -> None:
+        """The call has settled; keep its outcome if it is to be stored. `size` is the output's in bytes."""
+        entry = self.running.get((call.key, call.invocation_id))
+        if entry is None or entry.call is not call:
+            return
+        del self.running[call.key, call.invocation_id]
+        if not stored or call.outcome is None:
+            return
+        outcome = call.outcome
+        if isinstance(outcome, Ok) and size > self._limits.replay_output_bytes:
+            outcome, size = _without_output(outcome), 0
+        entry.call, entry.outcome, entry.keep, entry.size = None, outcome, keep, size
+        self._store(call.key, call.invocation_id, entry)
+
+    def _store(self, key: ConsumerKey, invocation_id: str, entry: Entry) -> None:
+        entries = self._of.get(key)
+        if entries is None:
+            entries = self._of[key] = Bounded(
+                self._limits.replay_entries,
+                self._limits.replay_s,
+                self._clock,
+                keep=lambda _id, held: held.keep,
+            )
+        while entry.size and sum(held.size for _, held in entries.items()) + entry.size > self._limits.replay_bytes:
+            if not entries.evict():
+                entry.outcome = _without_output(entry.outcome) if isinstance(entry.outcome, Ok) else entry.outcome
+                entry.size = 0
+        entries.put(invocation_id, entry)
+
+    def has_room(self, key: ConsumerKey) -> bool:
+        """Whether one more non-idempotent call of this consumer could be kept."""
+        entries = self._of.get(key)
+        if entries is None or len(entries) < self._limits.replay_entries:
+            return True
+        return any(not held.keep for _, held in entries.items())
+
+
+def _without_output(outcome: Ok) -> Ok:
+    return Ok(
+        invocation_id=outcome.invocation_id,
+        capability_id=outcome.capability_id,
+        output=None,
+        surface_version=outcome.surface_version,
+        surface_changed=outcome.surface_changed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs.
+
+    `request_identity` tells the invocation id and fingerprint behind a consumer's
+    evidence; `leave` says that one of those who wait for a call has gone.
+    """
+
+    ledger: Ledger
+    request_identity: Callable[[str, ConsumerKey], tuple[str, str] | None]
+    leave: Callable[[Call], None]
+
+
+def look_up(call: Call, part: Part) -> None:
+    """Step 2: name the call; the same id with another fingerprint is a conflict."""
+    request = call.request
+    call.fingerprint = sha256_hex(
+        canonical([request.capability_id, request.instance, request.registration, request.surface_id])
+        + call.input_bytes
+    )
+    given = request.id
+    if given is None and request.confirmation is not None:
+        known = part.request_identity(request.confirmation, call.key)
+        if known is not None and known[1] == call.fingerprint:
+            given = known[0]
+    if given is None:
+        call.invocation_id = new_id("inv_")
+        part.ledger.begin(call)
+        return
+    call.invocation_id = given
+    entry = part.ledger.find(call.key, given)
+    if entry is None:
+        part.ledger.begin(call)
+    elif entry.fingerprint != call.fingerprint:
+        raise Refusal(invocation_conflict())
+
+
+async def hand_over(call: Call, part: Part) -> None:
+    """After step 6: a repeat that passed steps 3 to 6 by itself joins the running call or gets the stored result."""
+    entry = part.ledger.find(call.key, call.invocation_id)
+    if entry is None:  # the other call of this id ended without having started: this one is the first
+        part.ledger.begin(call)
+    if entry is None or entry.call is call:
+        if keeps(call) and not part.ledger.has_room(call.key):
+            raise Refusal(rate_limited("queue-full", 1_000), why="the replay ledger of this consumer is full")
+        return
+    if entry.outcome is not None:
+        raise HandedOver(entry.outcome)
+    running = entry.call
+    assert running is not None
+    running.waiters += 1
+    answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    running.listeners.append(answer)
+    try:
+        outcome = await answer
+    except asyncio.CancelledError:
+        part.leave(running)
+        raise
+    raise HandedOver(outcome)
+
+
+def keeps(call: Call) -> bool:
+    """Whether the outcome must be kept for its whole time: not idempotent, and named by a caller who may repeat it."""
+    return call.request.id is not None and not call.live.plan.descriptor.idempotent

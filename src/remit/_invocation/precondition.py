@@ -1,0 +1,41 @@
+"""Step 10: the author's own check, with the input in sight (SPEC 3.1, 6.2)."""
+
+from dataclasses import dataclass
+
+from remit._base.boundary import NotJson, take
+from remit._invocation.call import Call
+from remit._model.answers import Refused
+from remit._registry.entered import Entered
+from remit.errors import Refusal, precondition_failed
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs."""
+
+    entered: Entered
+
+
+async def check(call: Call, part: Part) -> None:
+    """Run the precondition of the capability, if it has one; None means no objection."""
+    bound = call.live
+    plan = bound.plan
+    if plan.precondition is None:
+        return
+    source = call.arguments if plan.convert is not None else call.effective
+    named = {name: source[name] for name in plan.precondition_parameters if name in source}
+    call.waited = True
+    answer = await part.entered.run(plan.precondition, bound.registration.component, **named)
+    if answer is not None:
+        if not isinstance(answer, Refused):
+            raise TypeError(f"the precondition of {plan.id} returned {type(answer).__name__}, not None or Refused")
+        raise Refusal(precondition_failed(answer.reason, details(answer)))
+
+
+def details(answer: Refused) -> dict[str, object]:
+    """The author's own details, if they are JSON; what is not is left out."""
+    try:
+        value, _ = take(answer.details, max_bytes=2_048)
+    except NotJson:
+        return {}
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,120 @@
+"""Steps 3 to 5: is it visible, which one is meant, is it available now (SPEC 6.2, 6.5)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from remit._base.limits import Limits
+from remit._invocation.call import Call
+from remit._model.consumer import Consumer
+from remit._model.effects import Effect, Kind
+from remit._model.ids import parse_capability_id
+from remit._registry.state import Bound
+from remit._registry.state import State as Registry
+from remit._registry.visibility import Sight, State, Viewer, may_reach, see, see_nothing
+from remit.errors import (
+    Refusal,
+    ambiguous_instance,
+    capability_not_available,
+    capability_not_found,
+    component_unmounted,
+    stale_capability,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs; `viewer` asks for principal and host now, `version` is the consumer's own."""
+
+    registry: Registry
+    viewer: Callable[[Consumer], Viewer]
+    version: Callable[[Viewer], str]
+    surface_id: str
+    limits: Limits
+
+
+def resolve(call: Call, part: Part) -> None:
+    """Find the one live capability that is meant, or say why there is none."""
+    viewer = part.viewer(call.consumer)
+    call.viewer = viewer
+    call.version_before = part.version(viewer)
+    visible, hidden = _visible(call, part, viewer)
+    if not visible:
+        raise _not_there(call, part, viewer, hidden)
+    bound, sight = _meant(call, part, visible)
+    call.bound = bound
+    call.votes = sight.votes
+    call.timeout_s = _timeout(call, bound, part.limits)
+    if sight.state is State.UNAVAILABLE:
+        raise Refusal(capability_not_available(sight.reason or ""), why=sight.why, cause=sight.cause)
+
+
+def _visible(call: Call, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
+    candidates = part.registry.by_capability.get(call.request.capability_id)
+    if candidates is None or parse_capability_id(call.request.capability_id) is None:
+        return [], see_nothing(viewer)
+    visible: list[tuple[Bound, Sight]] = []
+    hidden: Sight | None = None
+    for bound in candidates.values():
+        sight = see(bound, viewer)
+        if sight.state is State.HIDDEN:
+            hidden = sight
+        else:
+            visible.append((bound, sight))
+    return visible, hidden
+
+
+def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> Refusal:
+    request = call.request
+    stone = part.registry.tombstones.get(request.registration) if request.registration is not None else None
+    if (
+        stone is not None
+        and request.capability_id in stone.capabilities
+        and call.key in stone.shown
+        and may_reach(request.capability_id, viewer)
+    ):
+        return Refusal(component_unmounted("resolve"))
+    call.votes = () if hidden is None else hidden.votes
+    return Refusal(capability_not_found(), why=None if hidden is None else hidden.why)
+
+
+def _meant(call: Call, part: Part, visible: list[tuple[Bound, Sight]]) -> tuple[Bound, Sight]:
+    request = call.request
+    if request.surface_id is not None and request.surface_id != part.surface_id:
+        raise Refusal(stale_capability("surface-reloaded"))
+    if request.registration is not None:
+        found = [pair for pair in visible if pair[0].registration.id == request.registration]
+        if not found:
+            raise Refusal(stale_capability("registration-replaced"))
+        visible = found
+    if request.instance is not None:
+        found = [pair for pair in visible if request.instance in _addresses(pair[0])]
+        if not found:
+            raise Refusal(capability_not_found(), why="no visible instance of that name")
+        visible = found
+    if len(visible) > 1:
+        raise Refusal(ambiguous_instance(sorted(pair[0].address for pair in visible)))
+    bound, sight = visible[0]
+    if (
+        request.surface_version is not None
+        and request.confirmation is None
+        and bound.plan.descriptor.effect.grave
+        and request.surface_version != call.version_before
+    ):
+        raise Refusal(stale_capability("surface-version-mismatch"))
+    return bound, sight
+
+
+def _addresses(bound: Bound) -> tuple[str, str]:
+    return bound.address, bound.registration.instance
+
+
+def _timeout(call: Call, bound: Bound, limits: Limits) -> float:
+    """Seconds until the deadline: the host's own for this call, the capability's, or the kind's (SPEC 6.7)."""
+    if call.host_timeout is not None:
+        return min(call.host_timeout, limits.call_max_s)
+    if bound.plan.timeout_s is not None:
+        return bound.plan.timeout_s
+    descriptor = bound.plan.descriptor
+    if descriptor.kind is Kind.REFERENCE:
+        return limits.procedure_s
+    return limits.observation_s if descriptor.effect is Effect.READ else limits.action_s

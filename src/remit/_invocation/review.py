@@ -1,0 +1,61 @@
+"""Step 9: input-aware policies, and whether a person is needed (SPEC 5.2, 3.4, 5.1)."""
+
+from dataclasses import dataclass
+
+from remit._base.clock import Clock
+from remit._invocation.call import Call
+from remit._model.consumer import Consumer
+from remit._model.descriptor import Descriptor
+from remit._model.effects import Confirmation, Effect
+from remit._model.pattern import Patterns
+from remit._policy.decision import Deny, RequireConfirmation
+from remit.errors import Refusal, not_authorized
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What this phase needs."""
+
+    clock: Clock
+
+
+async def review(call: Call, part: Part) -> None:
+    """Ask input-aware policies and decide whether a person must approve."""
+    bound = call.live
+    decision: Deny | RequireConfirmation | None = None
+    if bound.chain.has_review:
+        begun = part.clock.monotonic()
+        context = call.sight.review_context(bound, call.effective)
+        decision, votes = await bound.chain.review(context)
+        call.policy_s += part.clock.monotonic() - begun
+        call.votes = (*call.votes, *votes)
+        call.waited = True
+    match decision:
+        case Deny(reason=reason):
+            raise Refusal(not_authorized(reason=reason))
+        case RequireConfirmation():
+            call.confirmation_needed = decision
+        case None:
+            if needs_person(bound.plan.descriptor, call.consumer):
+                call.confirmation_needed = RequireConfirmation()
+
+
+def needs_person(descriptor: Descriptor, consumer: Consumer) -> bool:
+    """Whether a person decides although no policy asked for it.
+
+    Declared `required` or `always`; named by the consumer's `confirm`; or destructive and lowered to `optional` while
+    nobody had an opinion (SPEC 3.4).
+    """
+    if descriptor.confirmation.rank >= Confirmation.REQUIRED.rank:
+        return True
+    if descriptor.effect is Effect.DESTRUCTIVE:
+        return True
+    return bool(consumer.confirm) and confirms(consumer, descriptor)
+
+
+def confirms(consumer: Consumer, descriptor: Descriptor) -> bool:
+    """Whether the consumer's own configuration asks for a person: an effect's name, or a pattern over ids."""
+    if descriptor.effect.value in consumer.confirm:
+        return True
+    patterns = [entry for entry in consumer.confirm if ":" in entry]
+    return bool(patterns) and descriptor.id in Patterns(patterns)

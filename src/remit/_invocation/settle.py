@@ -1,0 +1,163 @@
+"""Step 15: check and size the output, then close the call: ledger, broker, audit, events (SPEC 6.2, 9)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from remit._base.boundary import NotJson
+from remit._base.clock import Clock
+from remit._base.limits import Limits
+from remit._confirmation.request import RequestRecord
+from remit._invocation.call import Call
+from remit._invocation.identity import Ledger, keeps
+from remit._journal.audit import AuditLog, AuditType, Durations
+from remit._journal.hub import EventHub
+from remit._model.consumer import Consumer
+from remit._model.effects import Audit
+from remit._model.event import EventType
+from remit._model.outcome import Failed, Ok, Outcome
+from remit._registry.visibility import Viewer
+from remit.errors import AgentError, Happened, Refusal, execution_failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What this phase needs.
+
+    `version` gives the version of a consumer that has been seen, recomputed only if something moved; `known_version`
+    the last one of a consumer that was refused before anything was looked at. `settled` tells the broker what came of
+    a spent request.
+    """
+
+    clock: Clock
+    limits: Limits
+    ledger: Ledger
+    hub: EventHub
+    audit: AuditLog
+    version: Callable[[Viewer], str]
+    known_version: Callable[[Consumer], str]
+    settled: Callable[[RequestRecord, Happened], None]
+    contract_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """The true reason and the exception behind a refusal, for the journal only."""
+
+    why: str | None = None
+    cause: BaseException | None = None
+
+
+def check_output(call: Call, part: Part) -> None:
+    """Turn the result into JSON and hold it against its schema and the limit; a write that broke them is done."""
+    plan = call.live.plan
+    happened = Happened.NONE if plan.descriptor.effect.reads_only else Happened.DONE
+    try:
+        output, canonical = plan.dump(call.result)
+    except NotJson as error:
+        raise Refusal(execution_failed("output-invalid", happened), why=error.reason, cause=error) from None
+    if plan.output is not None and not plan.output.is_valid(output):
+        first = plan.output.issues(output)[0]
+        why = f"the output breaks its schema at `{first.path}`: {first.message}"
+        raise Refusal(execution_failed("output-invalid", happened), why=why)
+    if len(canonical) > part.limits.output_bytes:
+        why = f"the output has {len(canonical)} bytes, the limit is {part.limits.output_bytes}"
+        raise Refusal(execution_failed("output-too-large", happened), why=why)
+    call.output = output
+    call.output_bytes = canonical
+
+
+def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> None:
+    """Fix the outcome and write it everywhere, once."""
+    viewer = call.viewer
+    version = part.known_version(call.consumer) if viewer is None else part.version(viewer)
+    call.outcome = outcome = _outcome(call, error, version)
+    bound = call.bound
+    reads = bound is not None and bound.plan.descriptor.effect.reads_only
+    stored = call.started and not reads
+    part.ledger.end(call, stored=stored, keep=stored and keeps(call), size=len(call.output_bytes))
+    happened = _happened(call, error)
+    if call.evidence is not None and call.started:
+        part.settled(call.evidence, happened)
+    part.hub.emit(
+        EventType.INVOCATION_SETTLED,
+        {
+            "invocation": call.invocation_id,
+            "capability": outcome.capability_id,
+            "ok": error is None,
+            "code": None if error is None else error.code.value,
+        },
+        call.key,
+    )
+    _journal(call, error, part, reason, happened)
+
+
+def late(call: Call, error: AgentError | None, part: Part, cause: BaseException | None) -> None:
+    """The code of a call that was answered before has come back: only the journal hears of it (SPEC 6.7)."""
+    if not call.started:
+        return
+    bound = call.live
+    part.audit.append(
+        AuditType.LATE_RESULT,
+        registration=bound.registration.id,
+        capability=bound.plan.descriptor.id,
+        invocation=call.invocation_id,
+        correlation_id=call.correlation_id,
+        consumer=call.key,
+        code=None if error is None else error.code,
+        why="the call had been answered before",
+        cause=cause,
+    )
+
+
+def _outcome(call: Call, error: AgentError | None, version: str) -> Outcome:
+    changed = call.viewer is not None and version != call.version_before
+    capability = call.request.capability_id
+    if error is None:
+        return Ok(
+            invocation_id=call.invocation_id,
+            capability_id=capability,
+            output=call.output,
+            surface_version=version,
+            surface_changed=changed,
+        )
+    return Failed(
+        invocation_id=call.invocation_id,
+        capability_id=capability,
+        error=error,
+        surface_version=version,
+        surface_changed=changed,
+    )
+
+
+def _happened(call: Call, error: AgentError | None) -> Happened:
+    if error is None:
+        return Happened.DONE
+    told = error.details.get("outcome")
+    return Happened(told) if isinstance(told, str) else Happened.NONE
+
+
+def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, happened: Happened) -> None:
+    bound, viewer = call.bound, call.viewer
+    plan = None if bound is None else bound.plan
+    level = Audit.METADATA if plan is None else plan.audit
+    part.audit.append(
+        AuditType.INVOCATION,
+        level=level,
+        registration=None if bound is None else bound.registration.id,
+        capability=call.request.capability_id if isinstance(call.request.capability_id, str) else None,
+        invocation=call.invocation_id or None,
+        correlation_id=call.correlation_id,
+        consumer=call.key,
+        principal=None if viewer is None or viewer.principal is None else viewer.principal.key,
+        decider=None if call.evidence is None else call.evidence.decided_by,
+        confirmation=None if call.evidence is None else call.evidence.id,
+        code=None if error is None else error.code,
+        why=reason.why,
+        votes=call.votes,
+        durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.started else None),
+        outcome=happened,
+        contract_hash=part.contract_hash,
+        input=call.canonical if level is Audit.FULL else None,
+        output=call.output_bytes if level is Audit.FULL else None,
+        cause=reason.cause,
+    )

@@ -1,0 +1,215 @@
+"""Mounting, updating and unmounting: the only code that changes the registry (SPEC 4.1 to 4.4)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from remit._base.ident import new_id
+from remit._base.text import clean_line
+from remit._contract.plan import Plan, Sealed
+from remit._journal.hub import EventHub
+from remit._model.effects import Confirmation, Effect
+from remit._model.event import EventType
+from remit._model.ids import RegistrationId, is_instance
+from remit._model.request_view import CancelCause
+from remit._policy.chain import Chain
+from remit._policy.policy import Policy
+from remit._registry.state import Bound, Registration, State
+from remit._registry.visibility import DISABLED, REASON_CHARACTERS
+from remit.errors import DefinitionCode, DefinitionError
+
+OnDuplicate = Literal["reject", "replace"]
+Unmounted = Callable[[Registration, CancelCause], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """One mount as the application asks for it."""
+
+    component: object
+    sealed: Sealed
+    instance: str
+    parent: Registration | None
+    enabled: bool
+    on_duplicate: OnDuplicate
+    origin: str
+    priority: int
+    internal: object
+
+
+class Registrar:
+    """Changes the registry of one surface and says so, after the change, in order.
+
+    `on_unmounted` is told last: it aborts running work and ends confirmation requests of the registration.
+    """
+
+    __slots__ = ("_hub", "_on_unmounted", "_policies", "_registry")
+
+    def __init__(self, registry: State, hub: EventHub, policies: tuple[Policy, ...], on_unmounted: Unmounted) -> None:
+        self._registry = registry
+        self._hub = hub
+        self._policies = policies
+        self._on_unmounted = on_unmounted
+
+    def mount(self, wanted: Wanted) -> Registration | None:
+        """Register an instance; None when a live one of the same type and name stands and is not to be replaced."""
+        sealed, instance = wanted.sealed, wanted.instance
+        if not is_instance(instance):
+            raise DefinitionError(
+                DefinitionCode.INVALID_ID, sealed.type, "an instance name is 1 to 128 characters of [A-Za-z0-9_-]"
+            )
+        live = self._registry.by_instance.get((sealed.type, instance))
+        if live is not None and wanted.on_duplicate == "reject":
+            self._hub.emit(
+                EventType.REJECTED,
+                {
+                    "type": sealed.type,
+                    "instance": instance,
+                    "registration": live.id,
+                    "reason": f"{sealed.type}/{instance} is already mounted as {live.id}",
+                },
+            )
+            return None
+        chains = self._chains(sealed)
+        if live is not None:
+            self.unmount(live, CancelCause.UNMOUNTED)
+        registration = Registration(
+            RegistrationId(new_id("reg_")),
+            wanted.component,
+            sealed,
+            instance=instance,
+            parent=wanted.parent,
+            priority=wanted.priority,
+            origin=wanted.origin,
+            internal=wanted.internal,
+        )
+        registration.enabled = wanted.enabled
+        if wanted.parent is not None:
+            wanted.parent.children.append(registration)
+        _block(registration)
+        marks = self._registry
+        self._registry.add(
+            registration,
+            (
+                Bound(plan, registration, chain, marks.next_mark())
+                for plan, chain in zip(sealed.plans, chains, strict=True)
+            ),
+        )
+        self._hub.emit(
+            EventType.REGISTERED, {"type": sealed.type, "instance": instance, "registration": registration.id}
+        )
+        self._hub.surface_changed()
+        return registration
+
+    def update(
+        self,
+        registration: Registration,
+        *,
+        enabled: bool | None = None,
+        reason: str | None = None,
+        available: Mapping[str, Literal[True] | str] | None = None,
+    ) -> None:
+        """Enable or disable, and push availability; a push only lowers, a difference moves versions (SPEC 4.1)."""
+        pushed = dict(registration.pushed)
+        for name, state in (available or {}).items():
+            attribute = _attribute(registration.sealed, name)
+            if state is True:
+                pushed.pop(attribute, None)
+            else:
+                pushed[attribute] = clean_line(state, REASON_CHARACTERS)
+        before = _states(registration)
+        if enabled is not None:
+            registration.enabled = enabled
+            registration.reason = None
+        if reason is not None:
+            registration.reason = clean_line(reason, REASON_CHARACTERS)
+        registration.pushed = pushed
+        _block(registration)
+        if _states(registration) == before:
+            return
+        self._registry.moved()
+        self._hub.emit(
+            EventType.AVAILABILITY_CHANGED,
+            {"registration": registration.id, "enabled": registration.blocked is None},
+        )
+        self._hub.surface_changed()
+
+    def invalidate(self, registration: Registration) -> None:
+        """Tell consumers that what they know of this registration is old."""
+        for bound in registration.bounds:
+            bound.mark = self._registry.next_mark()
+        self._registry.moved()
+        self._hub.surface_changed()
+
+    def unmount(self, registration: Registration, cause: CancelCause) -> None:
+        """Take a registration away, children first; twice is a no-op."""
+        if not registration.live:
+            return
+        for child in tuple(registration.children):
+            self.unmount(child, cause)
+        if registration.parent is not None:
+            registration.parent.children.remove(registration)
+        self._registry.remove(registration)
+        self._hub.emit(
+            EventType.UNREGISTERED,
+            {"type": registration.sealed.type, "instance": registration.instance, "registration": registration.id},
+        )
+        self._hub.surface_changed()
+        self._on_unmounted(registration, cause)
+
+    def _chains(self, sealed: Sealed) -> list[Chain]:
+        """One chain per capability, policies of the surface first; equal ones are shared."""
+        shared: dict[tuple[int, ...], Chain] = {}
+        chains: list[Chain] = []
+        for plan in sealed.plans:
+            policies = (*self._policies, *sealed.policies, *plan.policies)
+            key = tuple(map(id, policies))
+            if key not in shared:
+                shared[key] = Chain([_policy(policy, plan) for policy in policies])
+            chain = shared[key]
+            _check_lowered(plan, chain)
+            chains.append(chain)
+        return chains
+
+
+def _policy(policy: object, plan: Plan) -> Policy:
+    if isinstance(policy, Policy):
+        return policy
+    raise DefinitionError(DefinitionCode.INVALID_DEFINITION, plan.id, f"{policy!r} is not a Policy", place=plan.place)
+
+
+def _check_lowered(plan: Plan, chain: Chain) -> None:
+    descriptor = plan.descriptor
+    lowered = descriptor.effect is Effect.DESTRUCTIVE and descriptor.confirmation is Confirmation.OPTIONAL
+    if lowered and not chain.has_review:
+        raise DefinitionError(
+            DefinitionCode.INVALID_DEFINITION,
+            plan.id,
+            "a destructive capability lowered to `optional` needs a policy with `review` in its chain",
+            place=plan.place,
+            do="add such a policy, or leave its confirmation as it was",
+        )
+
+
+def _attribute(sealed: Sealed, name: str) -> str:
+    for plan in sealed.plans:
+        if name in (plan.attribute, plan.descriptor.id):
+            return plan.attribute
+    raise DefinitionError(DefinitionCode.INVALID_DEFINITION, sealed.type, f"it declares no capability named {name!r}")
+
+
+def _block(registration: Registration) -> None:
+    parent = registration.parent
+    if parent is not None and parent.blocked is not None:
+        registration.blocked = parent.blocked
+    elif not registration.enabled:
+        registration.blocked = registration.reason or DISABLED
+    else:
+        registration.blocked = None
+    for child in registration.children:
+        _block(child)
+
+
+def _states(registration: Registration) -> tuple[bool, frozenset[str]]:
+    """What a version depends on: enabled or not, and which names are pushed down; reasons are state."""
+    return registration.blocked is None, frozenset(registration.pushed)

@@ -1,0 +1,95 @@
+"""What a listing holds for one consumer, and the number by which listings are told apart (SPEC 2.6, 4.9)."""
+
+from dataclasses import dataclass
+
+from remit._base.text import clean_line
+from remit._model.effects import Kind
+from remit._model.listing import Listed, ListedComponent
+from remit._registry.entered import Raised
+from remit._registry.state import Bound, Registration
+from remit._registry.state import State as Registry
+from remit._registry.visibility import Sight, State, Viewer, see
+
+NOTE_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Capture:
+    """The visible part of the registry, and its fingerprint: equal fingerprints, equal version."""
+
+    components: tuple[ListedComponent, ...]
+    references: tuple[Listed, ...]
+    fingerprint: tuple[int, ...]
+
+
+def capture(registry: Registry, viewer: Viewer) -> Capture:
+    """List what this consumer may see now, in order; runs predicates and notes, no handler, no I/O."""
+    components: list[ListedComponent] = []
+    references: list[Listed] = []
+    marks: list[int] = []
+    key = viewer.consumer.key
+    for registration in registry.in_order():
+        own: list[Listed] = []
+        seen = False
+        for bound in registration.bounds:
+            sight = see(bound, viewer)
+            if sight.state is State.HIDDEN:
+                continue
+            seen = True
+            (references if bound.plan.descriptor.kind is Kind.REFERENCE else own).append(_listed(bound, sight, viewer))
+            marks.append(_mark(bound, sight))
+        if seen:
+            registration.show_to(key)
+        if own:
+            components.append(_component(registration, tuple(own)))
+    return Capture(tuple(components), tuple(references), tuple(marks))
+
+
+def fingerprint(registry: Registry, viewer: Viewer) -> tuple[int, ...]:
+    """The fingerprint of what `capture` would list, without building it and without telling who was shown it."""
+    marks: list[int] = []
+    for registration in registry.in_order():
+        for bound in registration.bounds:
+            sight = see(bound, viewer)
+            if sight.state is not State.HIDDEN:
+                marks.append(_mark(bound, sight))
+    return tuple(marks)
+
+
+def _mark(bound: Bound, sight: Sight) -> int:
+    # The sign carries availability by enable, push and policy; lazily evaluated predicates are state and do not count.
+    return bound.mark if sight.state is State.AVAILABLE or not sight.settled else -bound.mark
+
+
+def _listed(bound: Bound, sight: Sight, viewer: Viewer) -> Listed:
+    available = sight.state is State.AVAILABLE
+    note = None if bound.plan.note is None else _note(bound, viewer)
+    if available and note is None:
+        return bound.listed
+    return Listed(
+        descriptor=bound.plan.descriptor,
+        registration=bound.registration.id,
+        instance=bound.registration.instance,
+        available=available,
+        reason=sight.reason,
+        note=note,
+    )
+
+
+def _note(bound: Bound, viewer: Viewer) -> str | None:
+    assert bound.plan.note is not None
+    text = viewer.site.entered.attempt(bound.plan.note, bound.registration.component)
+    return None if text is None or isinstance(text, Raised) else clean_line(text, NOTE_CHARACTERS)
+
+
+def _component(registration: Registration, capabilities: tuple[Listed, ...]) -> ListedComponent:
+    sealed = registration.sealed
+    return ListedComponent(
+        type=sealed.type,
+        instance=registration.instance,
+        registration=registration.id,
+        title=sealed.title,
+        description=sealed.description,
+        priority=registration.priority,
+        capabilities=capabilities,
+    )

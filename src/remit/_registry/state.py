@@ -1,0 +1,194 @@
+"""The registrations of one surface, indexed for calls and kept in order for listings."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import count
+
+from remit._base.bounded import Bounded
+from remit._base.clock import Clock
+from remit._base.limits import Limits
+from remit._contract.plan import Plan, Sealed
+from remit._model.consumer import ConsumerKey
+from remit._model.effects import Kind
+from remit._model.ids import RegistrationId
+from remit._model.listing import Listed
+from remit._policy.chain import Chain
+
+SHOWN_TO = 256
+
+
+class Registration:
+    """One mount lifetime of one instance; never reused (SPEC 1).
+
+    `blocked` is the reason why nothing of it is available (own or an ancestor's), None when it is enabled. `shown`
+    holds the keys of consumers that have been shown it. `component` is dropped at unmount, so that nothing executable
+    outlives the mount (SPEC 4.4).
+    """
+
+    __slots__ = (
+        "blocked",
+        "bounds",
+        "children",
+        "component",
+        "enabled",
+        "id",
+        "instance",
+        "internal",
+        "origin",
+        "parent",
+        "priority",
+        "pushed",
+        "reason",
+        "sealed",
+        "shown",
+    )
+
+    def __init__(  # noqa: PLR0913 - one keyword an argument of `mount`
+        self,
+        registration_id: RegistrationId,
+        component: object,
+        sealed: Sealed,
+        *,
+        instance: str,
+        parent: "Registration | None",
+        priority: int,
+        origin: str,
+        internal: object,
+    ) -> None:
+        self.id = registration_id
+        self.component: object | None = component
+        self.sealed = sealed
+        self.instance = instance
+        self.parent = parent
+        self.priority = priority
+        self.origin = origin
+        self.internal = internal
+        self.enabled = True
+        self.reason: str | None = None
+        self.blocked: str | None = None
+        self.pushed: dict[str, str] = {}
+        self.children: list[Registration] = []
+        self.bounds: tuple[Bound, ...] = ()
+        self.shown: set[ConsumerKey] = set()
+
+    @property
+    def live(self) -> bool:
+        """True until it is unmounted."""
+        return self.component is not None
+
+    def show_to(self, key: ConsumerKey) -> None:
+        """Remember that this consumer has been shown it; bounded, the rest is told NOT_FOUND later."""
+        if len(self.shown) < SHOWN_TO:
+            self.shown.add(key)
+
+
+class Bound:
+    """One capability of one live registration, ready to be listed and called.
+
+    `mark` is a number that no other bound ever has and that moves on `invalidate`; versions are compared by it.
+    `listed` is the ready entry of the usual case: available, nothing to add.
+    """
+
+    __slots__ = ("address", "chain", "listed", "mark", "plan", "registration")
+
+    def __init__(self, plan: Plan, registration: Registration, chain: Chain, mark: int) -> None:
+        self.plan = plan
+        self.registration = registration
+        self.chain = chain
+        self.mark = mark
+        self.address = (
+            f"{registration.sealed.type}/{registration.instance}"
+            if plan.descriptor.kind is Kind.REFERENCE
+            else registration.instance
+        )
+        self.listed = Listed(
+            descriptor=plan.descriptor, registration=registration.id, instance=registration.instance, available=True
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What stays of a registration after it has gone: ids only (SPEC 4.4)."""
+
+    registration: RegistrationId
+    type: str
+    instance: str
+    capabilities: frozenset[str]
+    shown: frozenset[ConsumerKey]
+
+
+class State:
+    """The mutable heart of a surface: what is mounted, by id and in order. Only `register` changes it."""
+
+    __slots__ = (
+        "_marks",
+        "_order",
+        "by_capability",
+        "by_instance",
+        "by_registration",
+        "generation",
+        "route",
+        "tombstones",
+    )
+
+    def __init__(self, limits: Limits, clock: Clock) -> None:
+        self.by_capability: dict[str, dict[RegistrationId, Bound]] = {}
+        self.by_instance: dict[tuple[str, str], Registration] = {}
+        self.by_registration: dict[RegistrationId, Registration] = {}
+        self.tombstones: Bounded[str, Tombstone] = Bounded(limits.tombstones, limits.tombstone_s, clock)
+        self.generation = 0
+        self.route: str | None = None
+        self._marks = count(1)
+        self._order: tuple[Registration, ...] | None = None
+
+    def moved(self) -> None:
+        """Something that a listing may show has changed."""
+        self.generation += 1
+
+    def next_mark(self) -> int:
+        """A number that was never given before."""
+        return next(self._marks)
+
+    def add(self, registration: Registration, bounds: Iterable[Bound]) -> None:
+        """Index a registration and its capabilities."""
+        registration.bounds = tuple(bounds)
+        self.by_instance[registration.sealed.type, registration.instance] = registration
+        self.by_registration[registration.id] = registration
+        for bound in registration.bounds:
+            self.by_capability.setdefault(bound.plan.descriptor.id, {})[registration.id] = bound
+        self._order = None
+        self.moved()
+
+    def remove(self, registration: Registration) -> Tombstone:
+        """Take a registration out of every index, drop what is executable, and keep its tombstone."""
+        del self.by_instance[registration.sealed.type, registration.instance]
+        del self.by_registration[registration.id]
+        ids = []
+        for bound in registration.bounds:
+            capability = bound.plan.descriptor.id
+            ids.append(capability)
+            live = self.by_capability[capability]
+            del live[registration.id]
+            if not live:
+                del self.by_capability[capability]
+        stone = Tombstone(
+            registration=registration.id,
+            type=registration.sealed.type,
+            instance=registration.instance,
+            capabilities=frozenset(ids),
+            shown=frozenset(registration.shown),
+        )
+        self.tombstones.put(registration.id, stone)
+        registration.component = None
+        registration.bounds = ()
+        self._order = None
+        self.moved()
+        return stone
+
+    def in_order(self) -> tuple[Registration, ...]:
+        """Live registrations by priority (descending), then type, then instance (SPEC 4.9)."""
+        if self._order is None:
+            self._order = tuple(
+                sorted(self.by_registration.values(), key=lambda r: (-r.priority, r.sealed.type, r.instance))
+            )
+        return self._order

@@ -1,0 +1,212 @@
+"""The one function that decides what a consumer may see, and whether it is available now (SPEC 4.6 to 4.8).
+
+Listing, calling and the dispatch gate call it; an import rule lets nobody else do so.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from remit._base.boundary import Json
+from remit._base.clock import Clock
+from remit._base.text import clean_line
+from remit._contract.plan import Plan
+from remit._model.answers import Unavailable
+from remit._model.consumer import Consumer, Principal
+from remit._model.effects import Confirmation
+from remit._model.pattern import Patterns
+from remit._policy.chain import Chain, Vote
+from remit._policy.context import Counters, PolicyContext, ReviewContext
+from remit._policy.decision import Disable, Hide
+from remit._registry.entered import Entered, Raised
+from remit._registry.state import Bound
+
+REASON_CHARACTERS = 200
+DISABLED = "This part of the view is disabled"
+
+
+class State(Enum):
+    """The three states of a capability for one consumer (SPEC 4.7)."""
+
+    HIDDEN = "hidden"
+    UNAVAILABLE = "unavailable"
+    AVAILABLE = "available"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sight:
+    """What one consumer gets to see of one capability; `why` is the true reason, for the journal only.
+
+    `settled` is false when only lazily evaluated state (a predicate) made it unavailable: that moves no version.
+    """
+
+    state: State
+    reason: str | None = None
+    why: str | None = None
+    settled: bool = True
+    votes: tuple[Vote, ...] = ()
+    cause: BaseException | None = None
+
+
+AVAILABLE = Sight(state=State.AVAILABLE)
+_NOT_AT_THIS_DOOR = Sight(state=State.HIDDEN, why="not exposed at this door")
+_OUT_OF_SCOPE = Sight(state=State.HIDDEN, why="outside the consumer's scope")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Site:
+    """What is equal for every look at one surface.
+
+    `exposure` is the contract's, `narrowed` the surface's own (None: not narrowed); `can_confirm` says whether anybody
+    could answer a confirmation request; `moved` names operations whose backend no longer equals the contract.
+    """
+
+    exposure: Mapping[str, Patterns]
+    narrowed: Mapping[str, Patterns] | None
+    chain: Chain
+    entered: Entered
+    clock: Clock
+    counters: Counters
+    can_confirm: Callable[[], bool]
+    moved: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Viewer:
+    """One consumer looking at one surface on behalf of its principal, at one instant."""
+
+    site: Site
+    consumer: Consumer
+    principal: Principal | None
+    host: object
+
+    def context(self, bound: Bound | None, *, charges: bool = True) -> PolicyContext:
+        """What policies see; `None` is the empty target that a made-up id is judged on.
+
+        With `charges=False` meters only look: the call was charged before (SPEC 6.2, step 13).
+        """
+        return PolicyContext(
+            principal=self.principal,
+            consumer=self.consumer,
+            host=self.host,
+            clock=self.site.clock,
+            capability=None if bound is None else bound.plan.descriptor,
+            instance=None if bound is None else bound.registration.instance,
+            door=self.consumer.kind.value,
+            counters=self.site.counters,
+            charges=charges,
+        )
+
+    def review_context(self, bound: Bound, effective: dict[str, Json]) -> ReviewContext:
+        """What `review` sees: the same, and the effective input."""
+        return ReviewContext(self.context(bound), effective)
+
+
+def see(bound: Bound, viewer: Viewer) -> Sight:
+    """Decide what this consumer may see of this live capability now (SPEC 4.6, 4.7).
+
+    Authority hides: door, exposure, scope, policies. State discloses: enabled, pushed, predicate, a policy's disable.
+    """
+    hidden = _out_of_reach(bound.plan, viewer)
+    if hidden is not None:
+        return hidden
+    votes: tuple[Vote, ...] = ()
+    if bound.chain.has_discover:
+        verdict = bound.chain.discover(viewer.context(bound))
+        votes = verdict.votes
+        match verdict.decision:
+            case Hide():
+                return Sight(state=State.HIDDEN, why="hidden by policy", votes=votes)
+            case Disable(reason=reason):
+                return _unavailable(reason, votes)
+            case _:
+                pass
+    return _availability(bound, viewer, votes)
+
+
+def see_nothing(viewer: Viewer) -> Sight:
+    """Judge an id that does not exist: the surface's own policies run over an empty target (SPEC 4.7)."""
+    votes: tuple[Vote, ...] = ()
+    if viewer.site.chain.has_discover:
+        votes = viewer.site.chain.discover(viewer.context(None)).votes
+    return Sight(state=State.HIDDEN, why="no such capability", votes=votes)
+
+
+def may_reach(capability_id: str, viewer: Viewer) -> bool:
+    """Whether exposure and scope let this consumer reach the id at all, mounted or not (SPEC 6.5).
+
+    Used for what is no longer mounted; a capability's own `doors` have gone with it.
+    """
+    kind = viewer.consumer.kind
+    if not kind.in_process and capability_id not in viewer.site.exposure.get(kind.value, _NONE):
+        return False
+    return _narrowed_in(capability_id, viewer) and _in_scope(capability_id, viewer.consumer)
+
+
+_NONE = Patterns(())
+
+
+def _out_of_reach(plan: Plan, viewer: Viewer) -> Sight | None:
+    capability = plan.descriptor.id
+    kind = viewer.consumer.kind
+    if plan.doors is not None:
+        open_here = kind.value in plan.doors
+    else:
+        open_here = kind.in_process or capability in viewer.site.exposure.get(kind.value, _NONE)
+    if not open_here or not _narrowed_in(capability, viewer):
+        return _NOT_AT_THIS_DOOR
+    return None if _in_scope(capability, viewer.consumer) else _OUT_OF_SCOPE
+
+
+def _narrowed_in(capability: str, viewer: Viewer) -> bool:
+    narrowed = viewer.site.narrowed
+    if narrowed is None:
+        return True
+    patterns = narrowed.get(viewer.consumer.kind.value)
+    # A door that the narrowing does not name keeps what it had only if no network reaches it.
+    return viewer.consumer.kind.in_process if patterns is None else capability in patterns
+
+
+def _in_scope(capability: str, consumer: Consumer) -> bool:
+    if consumer.scope is None:
+        return consumer.kind.in_process
+    return capability in consumer.scope
+
+
+def _availability(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:
+    registration, plan = bound.registration, bound.plan
+    if registration.blocked is not None:
+        return _unavailable(registration.blocked, votes)
+    pushed = registration.pushed.get(plan.attribute)
+    if pushed is not None:
+        return _unavailable(pushed, votes)
+    if plan.operation is not None and plan.operation in viewer.site.moved:
+        return _unavailable("contract-moved", votes)
+    if plan.descriptor.confirmation.rank >= Confirmation.REQUIRED.rank and not viewer.site.can_confirm():
+        return _unavailable("nobody can confirm", votes)
+    if plan.available is not None:
+        return _predicate(bound, viewer, votes)
+    return Sight(state=State.AVAILABLE, votes=votes) if votes else AVAILABLE
+
+
+def _predicate(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:
+    available = bound.plan.available
+    assert available is not None
+    answer = viewer.site.entered.attempt(available, bound.registration.component)
+    if answer is True:
+        return Sight(state=State.AVAILABLE, votes=votes) if votes else AVAILABLE
+    if isinstance(answer, Raised):
+        return Sight(
+            state=State.UNAVAILABLE,
+            reason="when-error",
+            why="the predicate raised",
+            settled=False,
+            votes=votes,
+            cause=answer.cause,
+        )
+    reason = answer.reason if isinstance(answer, Unavailable) else "Not available now"
+    return Sight(state=State.UNAVAILABLE, reason=clean_line(reason, REASON_CHARACTERS), settled=False, votes=votes)
+
+
+def _unavailable(reason: str, votes: tuple[Vote, ...]) -> Sight:
+    return Sight(state=State.UNAVAILABLE, reason=clean_line(reason, REASON_CHARACTERS), votes=votes)

@@ -1,0 +1,1 @@
+"""The surface: joins the rooms, decides nothing."""

@@ -1,0 +1,65 @@
+"""One consumer's everyday handle on a surface: who is asking is said once (SPEC 6.1)."""
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from remit._model.consumer import Consumer, ConsumerKind
+from remit._model.listing import Listed
+from remit._model.outcome import Outcome
+from remit._model.port import SurfacePort
+from remit._model.request import Invocation
+from remit._toolset.direct import Toolset
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A class attribute that stands for its capability: `DevicesTable.select_rows`."""
+
+    @property
+    def id(self) -> str:
+        """The capability id."""
+        ...
+
+
+class Connection:
+    """A surface as one consumer sees it. Code, not a model: it names what is live and pins nothing (SPEC 12.1)."""
+
+    __slots__ = ("_port", "consumer")
+
+    def __init__(self, port: SurfacePort, consumer: Consumer) -> None:
+        self._port = port
+        self.consumer = consumer
+
+    def capabilities(self) -> tuple[Listed, ...]:
+        """All this consumer may see now, available or not."""
+        return self._port.snapshot(self.consumer).capabilities()
+
+    async def call(  # noqa: PLR0913 - input is one mapping, options are keywords (FEEL)
+        self,
+        capability: str | Named,
+        input: Mapping[str, object] | None = None,
+        *,
+        confirmation: str | None = None,
+        registration: str | None = None,
+        instance: str | None = None,
+        id: str | None = None,
+        timeout: float | None = None,
+    ) -> Outcome:
+        """Call a capability by id, or by the class attribute that stands for it; never raises for a refusal.
+
+        `confirmation` is evidence, `id` repeats an earlier invocation, `timeout` is in seconds (at most 600).
+        """
+        capability_id = capability if isinstance(capability, str) else capability.id
+        request = Invocation(
+            capability_id,
+            input,
+            id=id,
+            instance=instance,
+            registration=registration,
+            confirmation=confirmation,
+        )
+        return await self._port.invoke(request, self.consumer, timeout=timeout)
+
+    def toolset(self) -> Toolset:
+        """The same as tools for a model; an embedded consumer's waits for the person and answers once (SPEC 7.7)."""
+        return Toolset(self._port, self.consumer, waits=self.consumer.kind is ConsumerKind.EMBEDDED)

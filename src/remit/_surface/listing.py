@@ -1,0 +1,75 @@
+"""One version per consumer: it moves exactly when the listing that this consumer may see moves (SPEC 2.6)."""
+
+from remit._base.bounded import Bounded
+from remit._base.clock import Clock
+from remit._model.consumer import Consumer, ConsumerKey
+from remit._registry.snapshot import fingerprint
+from remit._registry.state import State
+from remit._registry.visibility import Viewer
+
+CONSUMERS = 1_000
+
+
+class _Seen:
+    __slots__ = ("fingerprint", "generation", "grants", "number", "told")
+
+    def __init__(self, marks: tuple[int, ...], generation: int, grants: object) -> None:
+        self.fingerprint = marks
+        self.generation = generation
+        self.grants = grants
+        self.number = 0
+        self.told = 0
+
+
+class Versions:
+    """The versions of one surface; computed when read, never per change."""
+
+    __slots__ = ("_of", "_registry")
+
+    def __init__(self, registry: State, clock: Clock) -> None:
+        self._registry = registry
+        self._of: Bounded[ConsumerKey, _Seen] = Bounded(CONSUMERS, None, clock)
+
+    def captured(self, viewer: Viewer, marks: tuple[int, ...]) -> str:
+        """A listing was made: its marks decide whether the version moved."""
+        return str(self._renew(viewer, marks).number)
+
+    def now(self, viewer: Viewer) -> str:
+        """The version now; looks at the registry only if it or the grants moved since the last time."""
+        seen = self._of.get(viewer.consumer.key)
+        if seen is not None and seen.generation == self._registry.generation and seen.grants == _grants(viewer):
+            return str(seen.number)
+        return str(self._renew(viewer, fingerprint(self._registry, viewer)).number)
+
+    def known(self, consumer: Consumer) -> str:
+        """The version as it was last computed; "0" before anything was."""
+        seen = self._of.get(consumer.key)
+        return "0" if seen is None else str(seen.number)
+
+    def notice(self, viewer: Viewer) -> bool:
+        """Whether the version moved since this consumer was last told so; telling it again is not needed then."""
+        self._renew(viewer, fingerprint(self._registry, viewer))
+        seen = self._of.get(viewer.consumer.key)
+        assert seen is not None
+        moved = seen.number != seen.told
+        seen.told = seen.number
+        return moved
+
+    def _renew(self, viewer: Viewer, marks: tuple[int, ...]) -> _Seen:
+        key = viewer.consumer.key
+        seen = self._of.get(key)
+        if seen is None:
+            seen = _Seen(marks, self._registry.generation, _grants(viewer))
+            self._of.put(key, seen)
+            return seen
+        if seen.fingerprint != marks:
+            seen.fingerprint = marks
+            seen.number += 1
+        seen.generation = self._registry.generation
+        seen.grants = _grants(viewer)
+        return seen
+
+
+def _grants(viewer: Viewer) -> object:
+    principal = viewer.principal
+    return viewer.consumer.grants, None if principal is None else principal.grants, viewer.consumer.scope

@@ -1,0 +1,75 @@
+"""The handle on one mount: lives and dies with a part of the view (SPEC 4.1)."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Literal
+
+from remit._model.request_view import CancelCause
+from remit._registry.register import Registrar
+from remit._registry.state import Registration
+
+Status = Literal["mounted", "unmounted", "rejected"]
+
+
+class Mount:
+    """One mount lifetime; a context manager that unmounts at its end.
+
+    A rejected mount is dead from the start: its `registration_id` is None and nothing it does has an effect, least of
+    all on the live one of the same name.
+    """
+
+    __slots__ = ("_registrar", "_registration")
+
+    def __init__(self, registrar: Registrar, registration: Registration | None) -> None:
+        self._registrar = registrar
+        self._registration = registration
+
+    @property
+    def registration(self) -> Registration | None:
+        """The registration behind it, for mounting children below it; None when it was rejected."""
+        return self._registration
+
+    @property
+    def registration_id(self) -> str | None:
+        """The opaque id of this mount lifetime."""
+        return None if self._registration is None else self._registration.id
+
+    @property
+    def status(self) -> Status:
+        """`mounted`, `unmounted`, or `rejected` (another live mount had the name)."""
+        if self._registration is None:
+            return "rejected"
+        return "mounted" if self._registration.live else "unmounted"
+
+    def update(
+        self,
+        *,
+        enabled: bool | None = None,
+        reason: str | None = None,
+        available: Mapping[str, Literal[True] | str] | None = None,
+    ) -> None:
+        """Enable or disable the component with its children, and push availability of single capabilities.
+
+        `available={"select_rows": "why not"}` lowers one, `True` takes that back; a push never raises what a predicate
+        or a policy lowers. An unknown name is a DefinitionError.
+        """
+        if self._registration is not None and self._registration.live:
+            self._registrar.update(self._registration, enabled=enabled, reason=reason, available=available)
+
+    def invalidate(self) -> None:
+        """Say that what agents know of this component is old: their version moves."""
+        if self._registration is not None and self._registration.live:
+            self._registrar.invalidate(self._registration)
+
+    def unmount(self, cause: CancelCause = CancelCause.UNMOUNTED) -> None:
+        """End this mount, children first; twice is a no-op."""
+        if self._registration is not None:
+            self._registrar.unmount(self._registration, cause)
+
+    def __enter__(self) -> "Mount":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        self.unmount()

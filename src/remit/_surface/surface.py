@@ -1,0 +1,289 @@
+"""`Surface`: the live set of registrations of one session, and the one way to call them (SPEC 4)."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Literal, TypeVar
+
+from remit._base.clock import Clock, SystemClock
+from remit._base.ident import new_id
+from remit._base.limits import Limits
+from remit._confirmation.broker import Confirmations, Decide
+from remit._contract.authority import Authority
+from remit._contract.component import Component
+from remit._invocation.pipeline import Pipeline
+from remit._journal.audit import AuditEntry
+from remit._model.consumer import Consumer
+from remit._model.event import Event, EventListener, EventType
+from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
+from remit._model.listing import Listed, ListedComponent, Snapshot
+from remit._model.outcome import Failed, Outcome
+from remit._model.request import Invocation
+from remit._model.request_view import CancelCause, ConfirmationStatus
+from remit._policy.policy import Policy
+from remit._registry.audience import hears
+from remit._registry.entered import Within
+from remit._registry.register import Registrar, Wanted
+from remit._registry.snapshot import Capture, capture
+from remit._registry.state import Registration
+from remit._surface.connection import Connection
+from remit._surface.mount import Mount
+from remit._surface.viewers import PrincipalSource
+from remit._surface.wiring import Given, wire
+from remit.errors import Happened, Refusal, cancelled, confirmation_invalid
+from remit.procedures.catalogue import Catalogue
+from remit.store.memory import MemoryStore
+from remit.store.protocol import ConfirmationStore
+
+C = TypeVar("C", bound=Component)
+
+
+class Surface:
+    """What one person has open, as agents may see and work it; fits `SurfacePort`.
+
+    It belongs to the thread and the event loop in which it is used first; misuse raises RuntimeError at once.
+    `principal` and `host` may be callables, asked per call inside `within`; None, another id or another tenant ends the
+    surface. `exposure` may only narrow what the contract opens. `decide` answers confirmation requests inline. Without
+    a store, requests live in memory.
+    """
+
+    def __init__(  # noqa: PLR0913 - SPEC 4.0 fixes these keywords
+        self,
+        authority: Authority,
+        *,
+        principal: PrincipalSource,
+        host: object = None,
+        policies: Iterable[Policy] = (),
+        procedures: Catalogue | None = None,
+        exposure: Mapping[str, Iterable[str]] | None = None,
+        decide: Decide | None = None,
+        within: Within | None = None,
+        store: ConfirmationStore | None = None,
+        clock: Clock | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        if not isinstance(authority, Authority):
+            raise TypeError("Surface(authority, …) needs an Authority: Authority.load(beside=__file__)")
+        if authority.pending:
+            raise RuntimeError("the contract is being compiled: guard what runs with `if __name__ == '__main__'`")
+        self._id = SurfaceId(new_id("srf_"))
+        self._thread = threading.get_ident()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._authority = authority
+        self._clock = SystemClock() if clock is None else clock
+        self._limits = Limits() if limits is None else limits
+        self._disposed = False
+        given = Given(
+            authority=authority,
+            principal=principal,
+            host=host,
+            policies=tuple(policies),
+            procedures=procedures,
+            exposure=exposure,
+            decide=decide,
+            within=within,
+            store=MemoryStore() if store is None else store,
+            clock=self._clock,
+            limits=self._limits,
+        )
+        self._parts = wire(given, self._id, self._gone)
+        self._pipeline = Pipeline(self._parts.parts)
+        self._registrar = Registrar(self._parts.registry, self._parts.hub, given.policies, self._unmounted)
+
+    @property
+    def surface_id(self) -> str:
+        """The opaque id of this surface."""
+        return self._id
+
+    @property
+    def confirmations(self) -> Confirmations:
+        """What waits for a person, and the only way to decide it."""
+        return self._parts.broker.confirmations
+
+    def mount(  # noqa: PLR0913 - SPEC 4.1 fixes these keywords
+        self,
+        component: Component,
+        instance: str = DEFAULT_INSTANCE,
+        *,
+        parent: Mount | None = None,
+        enabled: bool = True,
+        on_duplicate: Literal["reject", "replace"] = "reject",
+        origin: str = "first-party",
+        priority: int = 0,
+        internal: object = None,
+    ) -> Mount:
+        """Make an instance callable until its mount ends.
+
+        The class is verified against the contract; a difference is a DefinitionError that names the field. A second
+        live mount of one type and name is rejected (a dead Mount) or replaces the first.
+        """
+        self._check_thread()
+        if isinstance(component, type):
+            name = component.__name__
+            raise TypeError(
+                f"surface.mount({name}) got the class\n  do  surface.mount({name}(…)): "
+                "the instance is what lives and dies with the view"
+            )
+        sealed = self._authority.seal(type(component))
+        if self._disposed or (parent is not None and (parent.registration is None or not parent.registration.live)):
+            return Mount(self._registrar, None)
+        wanted = Wanted(
+            component=component,
+            sealed=sealed,
+            instance=instance,
+            parent=None if parent is None else parent.registration,
+            enabled=enabled,
+            on_duplicate=on_duplicate,
+            origin=origin,
+            priority=priority,
+            internal=internal,
+        )
+        return Mount(self._registrar, self._registrar.mount(wanted))
+
+    def mounted(self, kind: type[C]) -> tuple[C, ...]:
+        """The live instances of a component class, in the order of a listing."""
+        found = (registration.component for registration in self._parts.registry.in_order())
+        return tuple(component for component in found if isinstance(component, kind))
+
+    def connect(self, consumer: Consumer) -> Connection:
+        """Say once who is asking."""
+        return Connection(self, consumer)
+
+    def snapshot(self, consumer: Consumer) -> Snapshot:
+        """Capture what this consumer may see now; runs no handler and does no I/O (SPEC 4.9)."""
+        self._check_thread()
+        components: tuple[ListedComponent, ...] = ()
+        references: tuple[Listed, ...] = ()
+        version = self._parts.versions.known(consumer)
+        captured = None if self._disposed else self._captured(consumer)
+        if captured is not None:
+            components, references = captured[0].components, captured[0].references
+            version = captured[1]
+        return Snapshot(
+            surface_id=self._id,
+            surface_version=version,
+            captured_at=self._clock.now().isoformat(),
+            route=self._parts.registry.route,
+            components=components,
+            references=references,
+        )
+
+    async def invoke(self, invocation: Invocation, consumer: Consumer, *, timeout: float | None = None) -> Outcome:
+        """Run one call through every step; returns Ok or Failed, never raises for what an agent can cause.
+
+        `timeout` is the host's own deadline for this call in seconds, at most 600 (SPEC 6.7).
+        """
+        self._check_loop()
+        if self._disposed:
+            return Failed(
+                invocation_id=invocation.id or "",
+                capability_id=invocation.capability_id,
+                error=cancelled(Happened.NONE),
+                surface_version=self._parts.versions.known(consumer),
+                surface_changed=False,
+            )
+        return await self._pipeline.invoke(invocation, consumer, timeout)
+
+    async def continue_(self, confirmation_id: str, consumer: Consumer) -> Outcome:
+        """Run the stored exact call of a request again under its own invocation id, with the request as evidence.
+
+        It decides nothing. Somebody else's id is an unknown id (SPEC 7.6, 7.7).
+        """
+        stored = self._parts.broker.stored(confirmation_id, consumer.key)
+        if stored is None:
+            return Failed(
+                invocation_id="",
+                capability_id="",
+                error=confirmation_invalid("mismatch"),
+                surface_version=self._parts.versions.known(consumer),
+                surface_changed=False,
+            )
+        return await self.invoke(replace(stored, confirmation=confirmation_id), consumer)
+
+    async def decided(self, confirmation_id: str, consumer: Consumer, *, timeout: float) -> ConfirmationStatus | None:
+        """Wait at most `timeout` seconds until a request of this consumer is no longer pending."""
+        return await self._parts.broker.decided(confirmation_id, consumer.key, timeout)
+
+    async def withdraw(self, confirmation_id: str, consumer: Consumer) -> bool:
+        """End a pending request of this consumer; not a denial (SPEC 7.5)."""
+        return await self._parts.broker.withdraw(confirmation_id, consumer.key)
+
+    def cancel(self, invocation_id: str, consumer: Consumer) -> bool:
+        """Cancel a running call of this consumer."""
+        return self._pipeline.cancel(invocation_id, consumer.key)
+
+    def subscribe(
+        self,
+        listener: EventListener,
+        *,
+        types: Collection[EventType] | None = None,
+        consumer: Consumer | None = None,
+    ) -> Callable[[], None]:
+        """Hear events after they happened, in order; with `consumer` only what it may hear. Returns the end of it."""
+        audience = None if consumer is None else partial(self._hears, consumer)
+        return self._parts.hub.subscribe(listener, types, audience)
+
+    def set_route(self, path: str | None) -> None:
+        """Say where in the application the view is."""
+        self._check_thread()
+        if path == self._parts.registry.route:
+            return
+        self._parts.registry.route = path
+        self._parts.hub.emit(EventType.ROUTE_CHANGED, {"route": path})
+
+    def policies_changed(self) -> None:
+        """Say that what policies decide from host values may have changed: versions are computed anew."""
+        self._parts.registry.moved()
+        self._parts.hub.surface_changed()
+
+    def audit(self) -> tuple[AuditEntry, ...]:
+        """The journal in memory, oldest first; for operators, never for agents."""
+        return self._parts.audit.entries()
+
+    def dispose(self, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
+        """End everything: running work, requests, mounts, listeners; later calls are CANCELLED (SPEC 4.11)."""
+        if self._disposed:
+            return
+        self._disposed = True
+        self._pipeline.end_all()
+        for registration in self._parts.registry.in_order():
+            self._registrar.unmount(registration, cause)
+        self._parts.broker.close(cause)
+        self._parts.hub.close()
+
+    def _captured(self, consumer: Consumer) -> tuple[Capture, str] | None:
+        try:
+            viewer = self._parts.viewers.of(consumer)
+        except Refusal:
+            return None
+        captured = capture(self._parts.registry, viewer)
+        return captured, self._parts.versions.captured(viewer, captured.fingerprint)
+
+    def _hears(self, consumer: Consumer, event: Event) -> bool:
+        return hears(event, consumer.key, partial(self._listing_moved, consumer))
+
+    def _listing_moved(self, consumer: Consumer) -> bool:
+        try:
+            return self._parts.versions.notice(self._parts.viewers.of(consumer))
+        except Refusal:
+            return False
+
+    def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
+        self._pipeline.unmounted(registration)
+        self._parts.broker.end_registration(registration.id, cause)
+
+    def _gone(self) -> None:
+        self.dispose()
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("a surface is used in the thread that made it")
+
+    def _check_loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise RuntimeError("a surface is used in one event loop; this is another one")

@@ -1,0 +1,240 @@
+"""Builds the parts of one surface and joins them; the only place that knows them all (DESIGN 1.6)."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from remit._base.boundary import canonical
+from remit._base.clock import Clock
+from remit._base.digest import keyed_hex
+from remit._base.limits import Limits
+from remit._confirmation.broker import Broker, Decide
+from remit._confirmation.request import RequestRecord
+from remit._contract.authority import Authority
+from remit._invocation import (
+    admit,
+    authorize,
+    confirm,
+    dispatch,
+    effective_input,
+    envelope,
+    execute,
+    identity,
+    precondition,
+    resolve,
+    review,
+    settle,
+)
+from remit._invocation.call import Call
+from remit._invocation.pipeline import Parts
+from remit._journal.audit import AuditLog
+from remit._journal.hub import EventHub
+from remit._model.ids import SurfaceId
+from remit._model.pattern import Patterns
+from remit._policy.chain import Chain
+from remit._policy.context import Counters
+from remit._policy.policy import Policy
+from remit._registry.entered import Entered, Within
+from remit._registry.state import State
+from remit._registry.visibility import Site
+from remit._surface.listing import Versions
+from remit._surface.viewers import PrincipalSource, Viewers
+from remit.errors import DefinitionCode, DefinitionError, Happened
+from remit.procedures.catalogue import Catalogue
+from remit.store.protocol import ConfirmationStore
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the application gave to a surface."""
+
+    authority: Authority
+    principal: PrincipalSource
+    host: object
+    policies: tuple[Policy, ...]
+    procedures: Catalogue | None
+    exposure: Mapping[str, Iterable[str]] | None
+    decide: Decide | None
+    within: Within | None
+    store: ConfirmationStore
+    clock: Clock
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wired:
+    """The parts of one surface."""
+
+    registry: State
+    hub: EventHub
+    audit: AuditLog
+    broker: Broker
+    viewers: Viewers
+    versions: Versions
+    parts: Parts
+    errands: "Errands"
+
+
+class Errands:
+    """Small tasks that a call leaves behind, held until they are done; what they raise goes to the journal."""
+
+    __slots__ = ("_audit", "_tasks")
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._audit.fault("the store could not record how a call ended", error)
+
+
+def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired:
+    """Build every part; `gone` ends the surface when its person has gone."""
+    _check_policies(given)
+    clock, limits = given.clock, given.limits
+    audit = AuditLog(surface_id, clock)
+    hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
+    entered = Entered(given.within)
+    registry = State(limits, clock)
+    broker = Broker(
+        store=given.store,
+        clock=clock,
+        limits=limits,
+        key=secrets.token_bytes(KEY_BYTES),
+        surface_id=surface_id,
+        hub=hub,
+        audit=audit,
+        decide=given.decide,
+        within=given.within,
+    )
+    site = Site(
+        exposure=given.authority.exposure.doors,
+        narrowed=_patterns(given.exposure),
+        chain=Chain(given.policies),
+        entered=entered,
+        clock=clock,
+        counters=Counters(clock),
+        can_confirm=lambda: broker.has_channel,
+        moved=_moved(given),
+    )
+    viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
+    versions = Versions(registry, clock)
+    errands = Errands(audit)
+    wired = _Joined(given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands)
+    return Wired(
+        registry=registry,
+        hub=hub,
+        audit=audit,
+        broker=broker,
+        viewers=viewers,
+        versions=versions,
+        parts=wired.parts(),
+        errands=errands,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    given: Given
+    surface_id: SurfaceId
+    hub: EventHub
+    audit: AuditLog
+    broker: Broker
+    viewers: Viewers
+    versions: Versions
+    registry: State
+    entered: Entered
+    errands: Errands
+
+    def parts(self) -> Parts:
+        """Hand each phase what it needs, and no more."""
+        clock, limits = self.given.clock, self.given.limits
+        contract_hash = self.given.authority.hash
+        ledger = identity.Ledger(limits, clock)
+        return Parts(
+            envelope=envelope.Part(limits),
+            identity=ledger,
+            request_identity=self.broker.identity_of,
+            resolve=resolve.Part(self.registry, self.viewers.of, self.versions.now, self.surface_id, limits),
+            authorize=authorize.Part(clock),
+            effective_input=effective_input.Part(self.entered, limits),
+            review=review.Part(clock),
+            precondition=precondition.Part(self.entered),
+            confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash),
+            admit=admit.Part(admit.Lanes(limits), clock, limits),
+            dispatch=dispatch.Part(self.viewers.of, self.broker, self.hub, authorize.refusal),
+            execute=execute.Part(self.entered, clock, self._operation, self._idempotency_key()),
+            settle=settle.Part(
+                clock=clock,
+                limits=limits,
+                ledger=ledger,
+                hub=self.hub,
+                audit=self.audit,
+                version=self.versions.now,
+                known_version=self.versions.known,
+                settled=self._settled,
+                contract_hash=contract_hash,
+            ),
+            clock=clock,
+        )
+
+    def _operation(self, name: str) -> execute.Runnable | None:
+        return None if self.given.procedures is None else self.given.procedures.get(name)
+
+    def _settled(self, record: RequestRecord, happened: Happened) -> None:
+        self.errands.run(self.broker.settled(record, happened))
+
+    def _idempotency_key(self) -> Callable[[Call], str]:
+        key = secrets.token_bytes(KEY_BYTES)
+        tenant, principal = self.viewers.principal_key
+
+        def make(call: Call) -> str:
+            parts = [
+                tenant,
+                principal,
+                self.surface_id,
+                list(call.key[2]),
+                call.request.capability_id,
+                call.invocation_id,
+            ]
+            return keyed_hex(key, canonical([*parts, call.key[0], call.key[1], call.key[3]]))
+
+        return make
+
+
+def _patterns(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Patterns] | None:
+    return None if exposure is None else {door: Patterns(patterns) for door, patterns in exposure.items()}
+
+
+def _moved(given: Given) -> frozenset[str]:
+    """Operations that the backend no longer offers as the contract recorded them (SPEC 10.2)."""
+    moved = set()
+    for name, recorded in given.authority.operations.items():
+        live = None if given.procedures is None else given.procedures.get(name)
+        if live is None or live.hash != recorded.hash:
+            moved.add(name)
+    return frozenset(moved)
+
+
+def _check_policies(given: Given) -> None:
+    present = {policy.name for policy in given.policies}
+    missing = [name for name in given.authority.policies if name not in present]
+    if missing:
+        raise DefinitionError(
+            DefinitionCode.CONTRACT_MISMATCH,
+            "surface",
+            f"the contract says that every surface has the policy {missing[0]!r}; this one has not",
+            do=f"add it to policies=[…], or take {missing[0]!r} out of [tool.remit] policies and compile",
+        )
