@@ -1,3 +1,60 @@
-"""Typed, governed and observable access to a live application for agents."""
+"""Give agents a remit, not your DOM: typed, governed and observable access to a live application."""
 
-__all__: list[str] = []
+from remit._base.clock import ManualClock
+from remit._base.limits import Limits
+from remit._confirmation.request import Approved, Denied
+from remit._contract.authority import Authority
+from remit._contract.component import Component
+from remit._contract.decorators import action, observation
+from remit._contract.reference import reference
+from remit._model.answers import Refused, Unavailable
+from remit._model.consumer import Consumer, Decider, Principal
+from remit._model.context import Context
+from remit._model.effects import Effect, Kind
+from remit._model.event import Event, EventType
+from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.request import Invocation
+from remit._model.request_view import ConfirmationStatus, ConfirmationView
+from remit._surface.connection import Connection
+from remit._surface.mount import Mount
+from remit._surface.surface import Surface
+from remit.errors import AgentError, DefinitionError, ErrorCode, Happened, Retry
+from remit.procedures import BackendError, Procedures
+
+__all__ = [
+    "AgentError",
+    "Approved",
+    "Authority",
+    "BackendError",
+    "Component",
+    "ConfirmationStatus",
+    "ConfirmationView",
+    "Connection",
+    "Consumer",
+    "Context",
+    "Decider",
+    "DefinitionError",
+    "Denied",
+    "Effect",
+    "ErrorCode",
+    "Event",
+    "EventType",
+    "Failed",
+    "Happened",
+    "Invocation",
+    "Kind",
+    "Limits",
+    "ManualClock",
+    "Mount",
+    "Ok",
+    "Outcome",
+    "Principal",
+    "Procedures",
+    "Refused",
+    "Retry",
+    "Surface",
+    "Unavailable",
+    "action",
+    "observation",
+    "reference",
+]

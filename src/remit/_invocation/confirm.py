@@ -34,7 +34,7 @@ async def confirm(call: Call, part: Part) -> None:
         raise Refusal(confirmation_invalid("no-decider"))
     record = await part.broker.ask(ask)
     if record.status is not ConfirmationStatus.APPROVED:
-        raise Refusal(part.broker.required(record))
+        raise Refusal(record.asked())
     call.evidence = record
 
 
@@ -56,10 +56,9 @@ def _ask(call: Call, part: Part) -> Ask:
         consumer=call.consumer,
         principal=viewer.principal,
         contract_hash=part.contract_hash,
-        effective=call.effective,
+        input=call.effective,
         canonical=call.canonical,
-        invocation=replace(call.request, id=call.invocation_id, confirmation=None),
-        fingerprint=call.fingerprint,
+        invocation=replace(call.request, id=call.invocation_id, input=call.input, confirmation=None),
         approver=plan.approver or needed.approver,
         summary=summary,
         spend_s=plan.spend_s,

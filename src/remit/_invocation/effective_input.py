@@ -29,7 +29,7 @@ def make(call: Call, part: Part) -> None:
         raise Refusal(invalid_input(issues, locked))
     if not plan.agent_input.is_valid(given):
         raise Refusal(invalid_input(plan.agent_input.issues(given)))
-    effective = plan.agent_input.fill(given)
+    effective = _object(plan.agent_input.fill(given))
     if plan.bindings:
         effective = _bound(call, part, plan, effective)
     call.effective = effective
@@ -51,11 +51,16 @@ def _bound(call: Call, part: Part, plan: Plan, given: dict[str, Json]) -> dict[s
             effective[binding.path], _ = take(value, max_bytes=part.limits.input_bytes)
         except NotJson as error:
             raise _failed(f"binding `{binding.path}` gave what is not JSON: {error.reason}", None) from None
-    effective = plan.full_input.fill(effective)
+    effective = _object(plan.full_input.fill(effective))
     if not plan.full_input.is_valid(effective):
         first = plan.full_input.issues(effective)[0]
         raise _failed(f"the bound input breaks the operation's schema at `{first.path}`: {first.message}", None)
     return effective
+
+
+def _object(value: Json) -> dict[str, Json]:
+    assert isinstance(value, dict)  # every input schema is an object's
+    return value
 
 
 def _failed(why: str, cause: BaseException | None) -> Refusal:

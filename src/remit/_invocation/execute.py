@@ -24,7 +24,7 @@ from remit.errors import (
     rate_limited,
     timeout,
 )
-from remit.procedures.functions import BackendError
+from remit.procedures.errors import BackendError
 
 DETAIL_BYTES = 2_048
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from remit._base.boundary import canonical
+from remit._base.boundary import Json, canonical, take
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._base.digest import sha256_hex
@@ -13,6 +13,7 @@ from remit._base.limits import Limits
 from remit._invocation.call import Call
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Ok, Outcome
+from remit._model.request import Invocation
 from remit.errors import Refusal, invocation_conflict, rate_limited
 
 
@@ -114,27 +115,24 @@ def _without_output(outcome: Ok) -> Ok:
 class Part:
     """What this phase needs.
 
-    `request_identity` tells the invocation id and fingerprint behind a consumer's
-    evidence; `leave` says that one of those who wait for a call has gone.
+    `stored_call` gives the exact call behind a consumer's evidence; `leave` says that one of those who wait for a call
+    has gone.
     """
 
     ledger: Ledger
-    request_identity: Callable[[str, ConsumerKey], tuple[str, str] | None]
+    stored_call: Callable[[str, ConsumerKey], Invocation | None]
     leave: Callable[[Call], None]
 
 
 def look_up(call: Call, part: Part) -> None:
     """Step 2: name the call; the same id with another fingerprint is a conflict."""
     request = call.request
-    call.fingerprint = sha256_hex(
-        canonical([request.capability_id, request.instance, request.registration, request.surface_id])
-        + call.input_bytes
-    )
+    call.fingerprint = _fingerprint(request, call.input_bytes)
     given = request.id
     if given is None and request.confirmation is not None:
-        known = part.request_identity(request.confirmation, call.key)
-        if known is not None and known[1] == call.fingerprint:
-            given = known[0]
+        stored = part.stored_call(request.confirmation, call.key)
+        if stored is not None and _fingerprint(stored, _stored_bytes(stored)) == call.fingerprint:
+            given = stored.id
     if given is None:
         call.invocation_id = new_id("inv_")
         part.ledger.begin(call)
@@ -145,6 +143,15 @@ def look_up(call: Call, part: Part) -> None:
         part.ledger.begin(call)
     elif entry.fingerprint != call.fingerprint:
         raise Refusal(invocation_conflict())
+
+
+def _fingerprint(request: Invocation, input_bytes: bytes) -> str:
+    named: list[Json] = [request.capability_id, request.instance, request.registration, request.surface_id]
+    return sha256_hex(canonical(named) + input_bytes)
+
+
+def _stored_bytes(stored: Invocation) -> bytes:
+    return take({} if stored.input is None else stored.input)[1]
 
 
 async def hand_over(call: Call, part: Part) -> None:

@@ -48,7 +48,7 @@ class Parts:
 
     envelope: envelope.Part
     identity: identity.Ledger
-    request_identity: Callable[[str, ConsumerKey], tuple[str, str] | None]
+    stored_call: Callable[[str, ConsumerKey], Invocation | None]
     resolve: resolve.Part
     authorize: authorize.Part
     effective_input: effective_input.Part
@@ -75,7 +75,7 @@ class Pipeline:
         self._clock = parts.clock
         self._settle = parts.settle
         self._running: dict[Call, None] = {}
-        ledger = identity.Part(parts.identity, parts.request_identity, self.leave)
+        ledger = identity.Part(parts.identity, parts.stored_call, self.leave)
         self._steps: Sequence[Step] = (
             (envelope.accept, parts.envelope, False),
             (identity.look_up, ledger, False),

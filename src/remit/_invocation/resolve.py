@@ -64,17 +64,22 @@ def _visible(call: Call, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, 
 
 
 def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> Refusal:
-    request = call.request
-    stone = part.registry.tombstones.get(request.registration) if request.registration is not None else None
-    if (
-        stone is not None
-        and request.capability_id in stone.capabilities
-        and call.key in stone.shown
-        and may_reach(request.capability_id, viewer)
-    ):
+    if _was_shown(call, part) and may_reach(call.request.capability_id, viewer):
         return Refusal(component_unmounted("resolve"))
     call.votes = () if hidden is None else hidden.votes
     return Refusal(capability_not_found(), why=None if hidden is None else hidden.why)
+
+
+def _was_shown(call: Call, part: Part) -> bool:
+    """Whether this consumer had been shown, not long ago, a registration with this capability that has gone."""
+    request = call.request
+    return any(
+        call.key in stone.shown
+        and request.capability_id in stone.capabilities
+        and request.registration in (None, stone.registration)
+        and request.instance in (None, stone.instance, f"{stone.type}/{stone.instance}")
+        for _, stone in part.registry.tombstones.items()
+    )
 
 
 def _meant(call: Call, part: Part, visible: list[tuple[Bound, Sight]]) -> tuple[Bound, Sight]:

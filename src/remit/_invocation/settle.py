@@ -16,6 +16,7 @@ from remit._model.effects import Audit
 from remit._model.event import EventType
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._registry.visibility import Viewer
+from remit._schema.derive import OutputRefused
 from remit.errors import AgentError, Happened, Refusal, execution_failed
 
 
@@ -53,7 +54,7 @@ def check_output(call: Call, part: Part) -> None:
     happened = Happened.NONE if plan.descriptor.effect.reads_only else Happened.DONE
     try:
         output, canonical = plan.dump(call.result)
-    except NotJson as error:
+    except (NotJson, OutputRefused) as error:
         raise Refusal(execution_failed("output-invalid", happened), why=error.reason, cause=error) from None
     if plan.output is not None and not plan.output.is_valid(output):
         first = plan.output.issues(output)[0]
@@ -157,7 +158,7 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.started else None),
         outcome=happened,
         contract_hash=part.contract_hash,
-        input=call.canonical if level is Audit.FULL else None,
-        output=call.output_bytes if level is Audit.FULL else None,
+        input=(call.canonical or None) if level is Audit.FULL else None,
+        output=(call.output_bytes or None) if level is Audit.FULL else None,
         cause=reason.cause,
     )

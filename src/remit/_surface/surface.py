@@ -3,14 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar
 
 from remit._base.clock import Clock, SystemClock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
-from remit._confirmation.broker import Confirmations, Decide
+from remit._confirmation.confirmations import Confirmations
+from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._invocation.pipeline import Pipeline
@@ -58,7 +58,7 @@ class Surface:
         policies: Iterable[Policy] = (),
         procedures: Catalogue | None = None,
         exposure: Mapping[str, Iterable[str]] | None = None,
-        decide: Decide | None = None,
+        decide: DecideFn | None = None,
         within: Within | None = None,
         store: ConfirmationStore | None = None,
         clock: Clock | None = None,
@@ -120,12 +120,7 @@ class Surface:
         live mount of one type and name is rejected (a dead Mount) or replaces the first.
         """
         self._check_thread()
-        if isinstance(component, type):
-            name = component.__name__
-            raise TypeError(
-                f"surface.mount({name}) got the class\n  do  surface.mount({name}(…)): "
-                "the instance is what lives and dies with the view"
-            )
+        _refuse_class(component)
         sealed = self._authority.seal(type(component))
         if self._disposed or (parent is not None and (parent.registration is None or not parent.registration.live)):
             return Mount(self._registrar, None)
@@ -192,15 +187,16 @@ class Surface:
         It decides nothing. Somebody else's id is an unknown id (SPEC 7.6, 7.7).
         """
         stored = self._parts.broker.stored(confirmation_id, consumer.key)
-        if stored is None:
+        ended = self._parts.broker.ended(confirmation_id, consumer.key)
+        if stored is None or ended is not None:
             return Failed(
-                invocation_id="",
-                capability_id="",
-                error=confirmation_invalid("mismatch"),
+                invocation_id="" if stored is None else stored.id or "",
+                capability_id="" if stored is None else stored.capability_id,
+                error=ended or confirmation_invalid("mismatch"),
                 surface_version=self._parts.versions.known(consumer),
                 surface_changed=False,
             )
-        return await self.invoke(replace(stored, confirmation=confirmation_id), consumer)
+        return await self.invoke(stored, consumer)
 
     async def decided(self, confirmation_id: str, consumer: Consumer, *, timeout: float) -> ConfirmationStatus | None:
         """Wait at most `timeout` seconds until a request of this consumer is no longer pending."""
@@ -250,7 +246,7 @@ class Surface:
         self._pipeline.end_all()
         for registration in self._parts.registry.in_order():
             self._registrar.unmount(registration, cause)
-        self._parts.broker.close(cause)
+        self._parts.broker.end_all(cause)
         self._parts.hub.close()
 
     def _captured(self, consumer: Consumer) -> tuple[Capture, str] | None:
@@ -287,3 +283,12 @@ class Surface:
             self._loop = loop
         elif self._loop is not loop:
             raise RuntimeError("a surface is used in one event loop; this is another one")
+
+
+def _refuse_class(component: object) -> None:
+    if isinstance(component, type):
+        name = component.__name__
+        raise TypeError(
+            f"surface.mount({name}) got the class\n"
+            f"  do  surface.mount({name}(…)): the instance is what lives and dies with the view"
+        )

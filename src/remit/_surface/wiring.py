@@ -6,12 +6,12 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from remit._base.boundary import canonical
+from remit._base.boundary import Json, canonical
 from remit._base.clock import Clock
 from remit._base.digest import keyed_hex
 from remit._base.limits import Limits
-from remit._confirmation.broker import Broker, Decide
-from remit._confirmation.request import RequestRecord
+from remit._confirmation.broker import Broker
+from remit._confirmation.request import DecideFn, RequestRecord
 from remit._contract.authority import Authority
 from remit._invocation import (
     admit,
@@ -58,7 +58,7 @@ class Given:
     policies: tuple[Policy, ...]
     procedures: Catalogue | None
     exposure: Mapping[str, Iterable[str]] | None
-    decide: Decide | None
+    decide: DecideFn | None
     within: Within | None
     store: ConfirmationStore
     clock: Clock
@@ -112,12 +112,12 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         store=given.store,
         clock=clock,
         limits=limits,
-        key=secrets.token_bytes(KEY_BYTES),
+        keys=secrets.token_bytes(KEY_BYTES),
         surface_id=surface_id,
         hub=hub,
         audit=audit,
         decide=given.decide,
-        within=given.within,
+        enter=given.within,
     )
     site = Site(
         exposure=given.authority.exposure.doors,
@@ -166,7 +166,7 @@ class _Joined:
         return Parts(
             envelope=envelope.Part(limits),
             identity=ledger,
-            request_identity=self.broker.identity_of,
+            stored_call=self.broker.stored,
             resolve=resolve.Part(self.registry, self.viewers.of, self.versions.now, self.surface_id, limits),
             authorize=authorize.Part(clock),
             effective_input=effective_input.Part(self.entered, limits),
@@ -201,7 +201,7 @@ class _Joined:
         tenant, principal = self.viewers.principal_key
 
         def make(call: Call) -> str:
-            parts = [
+            parts: list[Json] = [
                 tenant,
                 principal,
                 self.surface_id,
