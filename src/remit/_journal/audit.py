@@ -63,9 +63,9 @@ class AuditEntry:
     """One line of the journal (SPEC 9.2).
 
     `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
-    was told, `why` the true reason (of a hidden capability, too), `cause` the stack of an unknown exception. `input`
-    and `output` are there at the level `full` only, when their canonical form has at most 8,192 bytes and the journal's
-    room for payloads still holds them; `payload` says whether they are.
+    was told, `status` what a confirmation request became, `why` the true reason (of a hidden capability, too), `cause`
+    the stack of an unknown exception. `input` and `output` are there at the level `full` only, when their canonical
+    form has at most 8,192 bytes and the journal's room for payloads still holds them; `payload` says whether they are.
     """
 
     sequence: int
@@ -81,6 +81,7 @@ class AuditEntry:
     tenant: str | None = None
     decider: str | None = None
     confirmation: str | None = None
+    status: str | None = None
     code: ErrorCode | None = None
     why: str | None = None
     votes: tuple[AuditVote, ...] = ()
@@ -128,6 +129,7 @@ class _Raw(NamedTuple):
     principal: tuple[str | None, str] | None
     decider: str | None
     confirmation: str | None
+    status: str | None
     code: ErrorCode | None
     why: str | None
     votes: Sequence[VoteLike] | tuple[AuditVote, ...]
@@ -169,6 +171,7 @@ class AuditLog:
         principal: tuple[str | None, str] | None = None,
         decider: str | None = None,
         confirmation: str | None = None,
+        status: str | None = None,
         code: ErrorCode | None = None,
         why: str | None = None,
         votes: Sequence[VoteLike] = (),
@@ -204,6 +207,7 @@ class AuditLog:
             principal,
             decider,
             confirmation,
+            status,
             code,
             why,
             stacks,
@@ -262,6 +266,7 @@ class AuditLog:
             tenant=tenant,
             decider=raw.decider,
             confirmation=raw.confirmation,
+            status=raw.status,
             code=raw.code,
             why=raw.why,
             votes=tuple(vote if isinstance(vote, AuditVote) else _plain(vote) for vote in raw.votes),

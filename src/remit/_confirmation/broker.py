@@ -1,0 +1,210 @@
+"""The pipeline's side of confirmation: ask a person, check evidence, spend it (SPEC 7)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from remit._base.bounded import Full
+from remit._base.clock import Clock
+from remit._base.digest import keyed_hex, same
+from remit._base.ident import new_id
+from remit._base.limits import Limits
+from remit._confirmation.confirmations import Confirmations
+from remit._confirmation.desk import DeciderNow, Desk, Enter
+from remit._confirmation.request import Ask, DecideFn, RequestRecord, form_of
+from remit._journal.audit import AuditLog
+from remit._journal.hub import EventHub
+from remit._model.consumer import ConsumerKey
+from remit._model.request import Invocation
+from remit._model.request_view import CancelCause, ConfirmationStatus
+from remit.errors import AgentError, Happened, Issue, Refusal, confirmation_invalid, invalid_input, rate_limited
+from remit.store.protocol import ConfirmationStore
+
+MILLISECONDS = 1_000
+
+
+class Broker:
+    """The confirmation requests of one surface, for the pipeline and the port.
+
+    `keys` is the secret of the digests. `decide` is the application's inline answer, run in a task of its own inside
+    `enter()`. `decider_now` asks for a decider's grants again when an approval is spent; without it the grants it was
+    given with count. `report` gets what the application's code raises; without it the audit does.
+    """
+
+    __slots__ = ("_clock", "_desk", "_keys", "_limits", "_surface_id", "confirmations")
+
+    def __init__(  # noqa: PLR0913 - the wiring of one owner of state
+        self,
+        store: ConfirmationStore,
+        clock: Clock,
+        limits: Limits,
+        keys: bytes,
+        surface_id: str,
+        hub: EventHub,
+        decide: DecideFn | None = None,
+        enter: Enter | None = None,
+        *,
+        audit: AuditLog | None = None,
+        report: Callable[[BaseException], None] | None = None,
+        decider_now: DeciderNow | None = None,
+    ) -> None:
+        if not keys:
+            raise ValueError("the key of the digests is empty")
+        self._clock = clock
+        self._limits = limits
+        self._keys = keys
+        self._surface_id = surface_id
+        self._desk = Desk(
+            store,
+            clock,
+            limits,
+            hub,
+            audit=audit,
+            report=report or _reporter(audit),
+            decide=decide,
+            enter=enter,
+            decider_now=decider_now,
+        )
+        self.confirmations = Confirmations(self._desk)
+        """The host's side: the only one that decides."""
+
+    @property
+    def has_channel(self) -> bool:
+        """True when somebody could be asked: an inline `decide`, a subscriber or an attached page (SPEC 7.8)."""
+        return self._desk.has_channel
+
+    async def ask(self, ask: Ask) -> RequestRecord:
+        """Return the request for this exact call: the open one if there is one, else a new one (SPEC 7.3).
+
+        It may be approved already; then it is evidence for this call. Refused, with nothing created: INVALID_INPUT over
+        8,192 bytes, CONFIRMATION_INVALID{denied, no-decider}, RATE_LIMITED{denied-often, unanswered, queue-full}.
+        """
+        if len(ask.canonical) > self._limits.confirmation_input_bytes:
+            rule = f"at most {self._limits.confirmation_input_bytes} bytes can be confirmed by a person"
+            raise Refusal(invalid_input([Issue(path="", message=rule)]), why="too large to be shown")
+        form = form_of(ask)
+        digest = keyed_hex(self._keys, form)
+        await self._desk.flush()
+        record = self._desk.of_digest(digest)
+        if record is None:
+            record = await self._create(ask, form, digest)
+        if not record.open:
+            raise Refusal(record.ended(), why="ended while it was being asked")
+        return record
+
+    async def check(self, evidence_id: object, ask: Ask) -> RequestRecord:
+        """Return the approved request that covers this exact call; spends nothing (SPEC 7.5).
+
+        An unknown id, another consumer's and a request for another call are one answer, {mismatch}. A pending one is
+        CONFIRMATION_REQUIRED with the same id; denied, expired, cancelled and spent ones say so.
+        """
+        form = form_of(ask)
+        digest = keyed_hex(self._keys, form)
+        record = self._desk.find(evidence_id)
+        if record is None:
+            raise _mismatch("no such request")
+        if record.ask.consumer.key != ask.consumer.key:
+            raise _mismatch("another consumer's request")
+        if record.status is ConfirmationStatus.CANCELLED and record.ask.descriptor.id == ask.descriptor.id:
+            # Its registration has gone, so the digest of the present one differs: say what really happened.
+            raise Refusal(record.ended())
+        if not same(record.digest, digest) or record.form != form:
+            raise _mismatch("a request for another call")
+        if record.status is ConfirmationStatus.APPROVED:
+            return record
+        raise Refusal(record.asked() if record.open else record.ended())
+
+    async def spend(self, record: RequestRecord) -> None:
+        """Use the approval up, the last step before the handler; of any number of tries one wins (SPEC 7.6).
+
+        The decider's grants are checked again. Refused: CONFIRMATION_INVALID{spent, expired, cancelled, no-decider}.
+        """
+        await self._desk.spend(record)
+
+    async def settled(self, record: RequestRecord, happened: Happened) -> None:
+        """Remember what became of the run; later answers {spent} tell it. Before this they say `unknown`."""
+        await self._desk.settled(record, happened)
+
+    async def withdraw(self, id: str, consumer_key: ConsumerKey) -> bool:
+        """End a pending request of this consumer (cancelled, `withdrawn`); False when there was none (SPEC 7.5)."""
+        record = self._own(id, consumer_key)
+        if record is None or record.status is not ConfirmationStatus.PENDING:
+            return False
+        self._desk.end(record, ConfirmationStatus.CANCELLED, CancelCause.WITHDRAWN)
+        await self._desk.flush()
+        return True
+
+    def end_registration(self, registration: str, cause: CancelCause) -> None:
+        """Cancel every open request of a registration (SPEC 4.4)."""
+        for record in self._desk.open_records():
+            if record.ask.registration == registration:
+                self._desk.end(record, ConfirmationStatus.CANCELLED, cause)
+
+    def end_all(self, cause: CancelCause) -> None:
+        """Cancel every open request."""
+        for record in self._desk.open_records():
+            self._desk.end(record, ConfirmationStatus.CANCELLED, cause)
+
+    async def decided(self, id: str, consumer_key: ConsumerKey, timeout: float) -> ConfirmationStatus | None:
+        """Wait at most `timeout` seconds until the request is not pending; None: unknown id, or another's."""
+        record = self._own(id, consumer_key)
+        return None if record is None else await self._desk.left_pending(record, timeout)
+
+    def stored(self, id: str, consumer_key: ConsumerKey) -> Invocation | None:
+        """The stored exact call with the request as its evidence, for `continue_`; None: unknown id, or another's."""
+        record = self._own(id, consumer_key)
+        return None if record is None else replace(record.ask.invocation, confirmation=record.id)
+
+    def ended(self, id: str, consumer_key: ConsumerKey) -> AgentError | None:
+        """How a request of this consumer ended without being spent; None while it is open, spent or not its own."""
+        record = self._own(id, consumer_key)
+        if record is None or record.open or record.status is ConfirmationStatus.SPENT:
+            return None
+        return record.ended()
+
+    async def _create(self, ask: Ask, form: bytes, digest: str) -> RequestRecord:
+        self._refuse_if_restrained(ask, digest)
+        decide_s = self._limits.decide_s if ask.decide_s is None else ask.decide_s
+        now = self._clock.now()
+        record = RequestRecord(new_id("cnf_"), ask, form, digest, now, now + timedelta(seconds=decide_s))
+        try:
+            await self._desk.open(record, decide_s)
+        except Full:
+            raise Refusal(self._queue_full()) from None
+        return record
+
+    def _refuse_if_restrained(self, ask: Ask, digest: str) -> None:
+        if not self._desk.has_channel:
+            raise Refusal(confirmation_invalid("no-decider"), why="no decide, page or subscriber")
+        restraint = self._desk.restraint
+        if restraint.is_final(digest):
+            raise Refusal(confirmation_invalid("denied"), why="the identical request was denied a short while ago")
+        reason = restraint.reason(ask.descriptor.id, ask.consumer)
+        if reason is not None:
+            after = self._limits.denial_window_s if reason == "denied-often" else self._limits.decide_s
+            raise Refusal(rate_limited(reason, round(after * MILLISECONDS)), why="until a person lifts it")
+        pending = self._desk.pending()
+        own = sum(record.ask.consumer.key == ask.consumer.key for record in pending)
+        if own >= self._limits.confirmations_per_consumer or len(pending) >= self._limits.confirmations_per_surface:
+            raise Refusal(self._queue_full())
+
+    def _queue_full(self) -> AgentError:
+        now = self._clock.monotonic()
+        soonest = min((record.ends_at - now for record in self._desk.pending()), default=self._limits.decide_s)
+        return rate_limited("queue-full", max(round(soonest * MILLISECONDS), 1))
+
+    def _own(self, id: object, consumer_key: ConsumerKey) -> RequestRecord | None:
+        record = self._desk.find(id)
+        return record if record is not None and record.ask.consumer.key == consumer_key else None
+
+
+def _mismatch(why: str) -> Refusal:
+    return Refusal(confirmation_invalid("mismatch"), why=why)
+
+
+def _reporter(audit: AuditLog | None) -> Callable[[BaseException], None]:
+    def report(raised: BaseException) -> None:
+        if audit is not None:
+            audit.fault("a confirmation callback raised", raised)
+
+    return report

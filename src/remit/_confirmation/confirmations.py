@@ -1,0 +1,88 @@
+"""The host's side of confirmation: who waits, approve, deny (SPEC 7.4). No agent-facing verb reaches it."""
+
+from collections.abc import Callable
+
+from remit._confirmation.desk import Desk, UnknownRequest, WrongDigest
+from remit._confirmation.request import RequestRecord
+from remit._model.consumer import ConsumerKey, Decider
+from remit._model.request_view import ConfirmationStatus, ConfirmationView
+
+
+class Confirmations:
+    """The requests of one surface, for the application that asks its people.
+
+    Errors are for the host: `UnknownRequest` (a `LookupError`), `NotTheDecider` (a `PermissionError`), `NotPending` (a
+    `RuntimeError` with the status), `WrongDigest` (a `ValueError`). After each of them nothing has changed.
+    """
+
+    __slots__ = ("_desk",)
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def pending(self, decider: Decider | None = None) -> tuple[ConfirmationView, ...]:
+        """What waits for an answer, oldest first; with `decider` only what that person may decide."""
+        return tuple(
+            record.view()
+            for record in self._desk.pending()
+            if record.listed and (decider is None or record.may_be_decided_by(decider))
+        )
+
+    def get(self, id: str, decider: Decider | None = None) -> ConfirmationView | None:
+        """One request in its present state, ended ones too; None if there is none, or `decider` may not decide it."""
+        record = self._desk.find(id)
+        if record is None or not record.listed or (decider is not None and not record.may_be_decided_by(decider)):
+            return None
+        return record.view()
+
+    async def approve(self, id: str, decider: Decider, *, digest: str | None = None) -> None:
+        """Approve this exact call, once, for the window to spend it.
+
+        `decider` is the authenticated person: the principal, or with an approver whoever holds that grant. `digest` is
+        that of the view the person was shown.
+        """
+        record = self._record(id)
+        if digest is not None and digest != record.digest:
+            raise WrongDigest
+        await self._desk.decide(record, decider, ConfirmationStatus.APPROVED)
+
+    async def deny(self, id: str, decider: Decider, reason: str | None = None) -> None:
+        """Say no: final for the identical request for 10 minutes. The reason is for the journal, not for the agent."""
+        await self._desk.decide(self._record(id), decider, ConfirmationStatus.DENIED, reason)
+
+    async def wait(self, id: str) -> ConfirmationStatus:
+        """Wait until the request is no longer pending; return what became of it."""
+        return await self._desk.left_pending(self._record(id), None)
+
+    def subscribe(self, listener: Callable[[ConfirmationView], None]) -> Callable[[], None]:
+        """Hear of every request and of each change of its state; return what ends it.
+
+        A subscriber counts as a channel: capabilities that need a person are available while there is one (SPEC 7.8).
+        """
+        return self._desk.listeners.add(listener)
+
+    def attach_page(self) -> Callable[[], None]:
+        """Say that a decision page is there to show requests: a channel, until the returned function is called."""
+        self._desk.pages += 1
+        attached = True
+
+        def detach() -> None:
+            nonlocal attached
+            if attached:
+                attached = False
+                self._desk.pages -= 1
+
+        return detach
+
+    def lift(self, capability: str | None = None, consumer: ConsumerKey | str | None = None) -> None:
+        """Let a consumer ask again after `denied-often` or `unanswered`; call it for a person, never for an agent.
+
+        `consumer` is a key, or the id of the consumer as text; None stands for all. A denial stays final (SPEC 7.5).
+        """
+        self._desk.restraint.lift(capability, consumer)
+
+    def _record(self, id: str) -> RequestRecord:
+        record = self._desk.find(id)
+        if record is None or not record.listed:
+            raise UnknownRequest
+        return record

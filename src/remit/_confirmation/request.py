@@ -1,0 +1,200 @@
+"""One confirmation request: what was asked, what it is bound to, who may answer (SPEC 7.1, 7.2, 7.4)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from remit._base.boundary import Json, canonical, loads
+from remit._base.clock import TimerHandle
+from remit._model.consumer import Consumer, Decider, Principal
+from remit._model.descriptor import Descriptor
+from remit._model.request import Invocation
+from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
+from remit.errors import AgentError, Happened, confirmation_invalid, confirmation_required
+from remit.store.protocol import ConfirmationRow
+
+OPEN: Final = frozenset({ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ask:
+    """Everything the pipeline knows about a call that needs a person.
+
+    `input` is the effective input and `canonical` its RFC 8785 bytes. `invocation` is the raw call, to be run again by
+    `continue_`; it carries the invocation id. `approver` is the grant a decider needs, None for the principal.
+    `decide_s` and `spend_s` are seconds, None for the limits' own.
+    """
+
+    surface_id: str
+    registration: str
+    instance: str
+    component: str
+    descriptor: Descriptor
+    consumer: Consumer
+    principal: Principal
+    contract_hash: str
+    input: dict[str, Json]
+    canonical: bytes
+    invocation: Invocation
+    approver: str | None = None
+    summary: str | None = None
+    decide_s: float | None = None
+    spend_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approved:
+    """What an inline `decide` returns to approve; `by` is the authenticated person."""
+
+    by: Decider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denied:
+    """What an inline `decide` returns to deny; the reason is for the journal."""
+
+    by: Decider
+    reason: str | None = None
+
+
+DecideFn = Callable[[ConfirmationView], Awaitable[Approved | Denied | None]]
+"""An inline decision: None is no answer, and the request stays pending."""
+
+
+def form_of(ask: Ask) -> bytes:
+    """The canonical form that an approval is bound to (SPEC 7.1)."""
+    kind, issuer, actors, grant = ask.consumer.key
+    return canonical(
+        {
+            "surface": ask.surface_id,
+            "registration": ask.registration,
+            "capability": ask.descriptor.id,
+            "contract": ask.contract_hash,
+            "consumer": [kind, issuer, list(actors), grant],
+            "principal": [ask.principal.tenant, ask.principal.id],
+            "input": ask.input,
+            "effect": ask.descriptor.effect.value,
+        }
+    )
+
+
+class RequestRecord:
+    """One live request; only the broker changes it."""
+
+    __slots__ = (
+        "ask",
+        "cause",
+        "created_at",
+        "decide_by",
+        "decided_by",
+        "decider",
+        "digest",
+        "ends_at",
+        "form",
+        "happened",
+        "id",
+        "listed",
+        "spend_by",
+        "status",
+        "task",
+        "timer",
+        "waiters",
+    )
+
+    def __init__(self, id: str, ask: Ask, form: bytes, digest: str, created_at: datetime, decide_by: datetime) -> None:
+        self.id = id
+        self.ask = ask
+        self.form = form
+        self.digest = digest
+        self.created_at = created_at
+        self.decide_by = decide_by
+        self.spend_by: datetime | None = None
+        self.ends_at = 0.0
+        self.status = ConfirmationStatus.PENDING
+        self.cause: CancelCause | None = None
+        self.decider: Decider | None = None
+        self.decided_by: str | None = None
+        self.happened: Happened | None = None
+        self.listed = False
+        self.timer: TimerHandle | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def open(self) -> bool:
+        """True while the request is pending, or approved and unspent."""
+        return self.status in OPEN
+
+    def may_be_decided_by(self, decider: Decider) -> bool:
+        """The principal without an approver, else whoever holds that grant; always of the same tenant (SPEC 7.4)."""
+        principal = self.ask.principal
+        if decider.tenant != principal.tenant:
+            return False
+        return decider.id == principal.id if self.ask.approver is None else self.ask.approver in decider.grants
+
+    def asked(self) -> AgentError:
+        """CONFIRMATION_REQUIRED for this request; the agent's copy holds the description, and nothing of the view."""
+        descriptor = self.ask.descriptor
+        expires = self.decide_by if self.spend_by is None else self.spend_by
+        return confirmation_required(
+            self.id, summary=descriptor.description, expires_at=expires.isoformat(), effect=descriptor.effect.value
+        )
+
+    def ended(self) -> AgentError:
+        """CONFIRMATION_INVALID saying how this request ended (SPEC 7.5)."""
+        cause = None if self.cause is None else self.cause.value
+        return confirmation_invalid(self.status.value, cause=cause, happened=self.happened)
+
+    def view(self) -> ConfirmationView:
+        """What a decider is shown, with a copy of the input of its own."""
+        ask, descriptor = self.ask, self.ask.descriptor
+        input = loads(ask.canonical)
+        required = descriptor.input_schema.get("required", ())
+        return ConfirmationView(
+            id=self.id,
+            capability=descriptor.id,
+            component=ask.component,
+            instance=ask.instance,
+            effect=descriptor.effect,
+            title=descriptor.title or descriptor.id,
+            description=descriptor.description,
+            input=MappingProxyType(input if isinstance(input, dict) else {}),
+            bound=descriptor.bound,
+            required=tuple(str(name) for name in required) if isinstance(required, list | tuple) else (),
+            summary=ask.summary,
+            approver=ask.approver,
+            consumer=ask.consumer.id,
+            consumer_kind=ask.consumer.kind.value,
+            principal=ask.principal.id,
+            tenant=ask.principal.tenant,
+            surface_id=ask.surface_id,
+            registration=ask.registration,
+            digest=self.digest,
+            created_at=self.created_at,
+            decide_by=self.decide_by,
+            status=self.status,
+            cause=self.cause,
+            decided_by=self.decided_by,
+        )
+
+    def row(self) -> ConfirmationRow:
+        """The request as a store keeps it."""
+        kind, issuer, actors, grant = self.ask.consumer.key
+        return ConfirmationRow(
+            id=self.id,
+            surface_id=self.ask.surface_id,
+            registration=self.ask.registration,
+            capability=self.ask.descriptor.id,
+            tenant=self.ask.principal.tenant,
+            principal=self.ask.principal.id,
+            consumer=canonical([kind, issuer, list(actors), grant]).decode(),
+            digest=self.digest,
+            form=self.form.decode(),
+            approver=self.ask.approver,
+            created_at=self.created_at.isoformat(),
+            decide_by=self.decide_by.isoformat(),
+            status=self.status.value,
+        )
