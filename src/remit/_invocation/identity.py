@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from remit._base.boundary import Json, canonical, take
-from remit._base.bounded import Bounded
+from remit._base.bounded import Bounded, Full
 from remit._base.clock import Clock
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
@@ -45,12 +46,15 @@ class Ledger:
     a running call never blocks eviction.
     """
 
-    __slots__ = ("_clock", "_limits", "_of", "running")
+    __slots__ = ("_at_most", "_clock", "_limits", "_of", "running")
 
     def __init__(self, limits: Limits, clock: Clock) -> None:
         self._limits = limits
         self._clock = clock
         self._of: dict[ConsumerKey, Bounded[str, Entry]] = {}
+        self._at_most: dict[
+            ConsumerKey, int
+        ] = {}  # no less than the bytes held; counted anew only when that is too many
         self.running: dict[tuple[ConsumerKey, str], Entry] = {}
 
     def find(self, key: ConsumerKey, invocation_id: str) -> Entry | None:
@@ -87,11 +91,22 @@ class Ledger:
                 self._clock,
                 keep=lambda _id, held: held.keep,
             )
-        while entry.size and sum(held.size for _, held in entries.items()) + entry.size > self._limits.replay_bytes:
+        if self._at_most.get(key, 0) + entry.size > self._limits.replay_bytes:
+            self._at_most[key] = self._make_room(entries, entry)
+        self._at_most[key] = self._at_most.get(key, 0) + entry.size
+        with suppress(Full):  # every entry must be kept, and this one need not: nobody was told its id beforehand
+            entries.put(invocation_id, entry)
+
+    def _make_room(self, entries: Bounded[str, Entry], entry: Entry) -> int:
+        """Evict until the entry fits, or keep it without its output; return the bytes that stay."""
+        held = sum(other.size for _, other in entries.items())
+        while held + entry.size > self._limits.replay_bytes:
             if not entries.evict():
                 entry.outcome = _without_output(entry.outcome) if isinstance(entry.outcome, Ok) else entry.outcome
                 entry.size = 0
-        entries.put(invocation_id, entry)
+                break
+            held = sum(other.size for _, other in entries.items())
+        return held
 
     def has_room(self, key: ConsumerKey) -> bool:
         """Whether one more non-idempotent call of this consumer could be kept."""

@@ -1,13 +1,14 @@
 """Steps 3 to 5: is it visible, which one is meant, is it available now (SPEC 6.2, 6.5)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from remit._base.limits import Limits
 from remit._invocation.call import Call
 from remit._model.consumer import Consumer
 from remit._model.effects import Effect, Kind
-from remit._model.ids import parse_capability_id
+from remit._model.ids import RegistrationId, parse_capability_id
+from remit._model.request import Invocation
 from remit._registry.state import Bound
 from remit._registry.state import State as Registry
 from remit._registry.visibility import Sight, State, Viewer, may_reach, see, see_nothing
@@ -54,13 +55,27 @@ def _visible(call: Call, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, 
         return [], see_nothing(viewer)
     visible: list[tuple[Bound, Sight]] = []
     hidden: Sight | None = None
-    for bound in candidates.values():
+    for bound in _named(candidates, call.request):
         sight = see(bound, viewer)
         if sight.state is State.HIDDEN:
             hidden = sight
         else:
             visible.append((bound, sight))
     return visible, hidden
+
+
+def _named(candidates: dict[RegistrationId, Bound], request: Invocation) -> Collection[Bound]:
+    """The registrations that the call may mean: the named one if it lives, else those of the named instance, else all.
+
+    Nothing is disclosed by this: what is left is judged one by one.
+    """
+    if request.registration is not None:
+        named = candidates.get(RegistrationId(request.registration))
+        if named is not None:
+            return (named,)
+    if request.instance is not None:
+        return [bound for bound in candidates.values() if request.instance in _addresses(bound)]
+    return candidates.values()
 
 
 def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> Refusal:
