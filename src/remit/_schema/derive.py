@@ -1,0 +1,334 @@
+"""From type hints to schemas and converters (SPEC 3.5, 3.6)."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, Final, NotRequired, cast, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticSerializationError
+from typing_extensions import TypedDict
+
+from remit._base.boundary import Json, NotJson, take
+from remit._base.limits import Limits
+from remit._schema.paths import join
+from remit._schema.subset import to_subset
+from remit._schema.typed import adapter, open_variables, raw_schema
+from remit.errors import DefinitionCode, DefinitionError, Issue
+
+NO_HINT: Final = inspect.Signature.empty
+"""Stands for a return annotation that was not written."""
+
+_MAX_ISSUES: Final = Limits().issues
+
+_TYPE_MESSAGES: Final = {
+    "missing": "is required",
+    "extra_forbidden": "is an unknown key",
+    "value_error": "is refused by a rule of this field",
+    "assertion_error": "is refused by a rule of this field",
+}
+
+
+class ConversionRefused(Exception):
+    """A value that its schema accepts does not convert; `issues` name fields and rules, never values (SPEC 8.3)."""
+
+    def __init__(self, issues: tuple[Issue, ...]) -> None:
+        super().__init__("; ".join(f"{issue.path}: {issue.message}" for issue in issues))
+        self.issues: tuple[Issue, ...] = issues
+
+
+class OutputRefused(Exception):
+    """A result does not fit its declared type; `reason` is safe, the cause may quote the value."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason: str = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedInput:
+    """What a function takes from an agent.
+
+    `schema` is a closed object in the subset. `convert` turns the canonical bytes of a valid input with its defaults
+    filled into keyword arguments, or raises `ConversionRefused`. `injected` maps parameter names to roles; those are
+    not in the schema. `parameters` are the names the schema has, in order.
+    """
+
+    schema: Mapping[str, Json]
+    convert: Callable[[bytes], dict[str, object]]
+    injected: Mapping[str, str]
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedOutput:
+    """What a function returns to an agent.
+
+    `schema` is in the subset, or `None` where no type was declared. `dump` returns the JSON value and its canonical
+    bytes, or raises `OutputRefused` or `NotJson`; whether the value fits the schema is judged by the caller.
+    """
+
+    schema: Mapping[str, Json] | None
+    dump: Callable[[object], tuple[Json, bytes]]
+
+
+def derive_input(
+    function: Callable[..., object],
+    *,
+    namespace: Mapping[str, object],
+    injected: Mapping[type, str],
+    subject: str,
+    method: bool = True,
+) -> DerivedInput:
+    """Derive the input of a function from its hints (SPEC 3.5).
+
+    With `method`, the first parameter is the instance. A parameter annotated with a type of `injected` gets that role
+    and leaves the schema (SPEC 6.10). Hints are resolved in the function's module and `namespace`. Refused with
+    `DefinitionError`: `*args`, `**kwargs`, positional-only and unannotated parameters, open type variables, names that
+    do not exist at run time, aliases of parameters, defaults that are no JSON or break their own schema.
+    """
+    parameters = _parameters(function, subject, method)
+    hints = _hints(function, namespace, subject)
+    roles: dict[str, str] = {}
+    fields: dict[str, Any] = {}
+    defaults: dict[str, object] = {}
+    for name, parameter in parameters.items():
+        hint = _hint_of(name, hints, subject)
+        role = _role(name, hint, injected, subject)
+        if role is not None:
+            roles[name] = role
+            continue
+        fields[name] = hint if parameter.default is NO_HINT else NotRequired[hint]
+        if parameter.default is not NO_HINT:
+            defaults[name] = _json_default(name, hint, parameter.default, subject)
+    made, raw = _published(fields, subject)
+    schema = to_subset(_rooted(raw, tuple(fields), defaults, subject), subject=subject, closed=True)
+    return DerivedInput(
+        schema=schema, convert=_converter(made), injected=MappingProxyType(roles), parameters=tuple(fields)
+    )
+
+
+def derive_output(hint: object, *, namespace: Mapping[str, object], subject: str) -> DerivedOutput:
+    """Derive the output of a function from its return hint (SPEC 3.5, 3.11).
+
+    Objects are closed as in inputs: a result with a field nobody declared breaks its schema and discloses nothing.
+    `None` is the null type; `NO_HINT` declares nothing, so that any JSON passes. A hint given as text is resolved in
+    `namespace`. Refused with `DefinitionError`: what the subset cannot say, and open type variables.
+    """
+    if hint is NO_HINT:
+        return DerivedOutput(schema=None, dump=take)
+    if isinstance(hint, str):
+        holder: Any = type("_Holder", (), {"__annotations__": {"output": hint}})
+        hint = _resolved(lambda: get_type_hints(holder, dict(namespace), None, include_extras=True), subject)["output"]
+    if hint is None or hint is NoneType:
+        return DerivedOutput(schema={"type": "null"}, dump=_dump_none)
+    _refuse_open("output", hint, subject)
+    made = adapter(hint, subject=subject, what="output")
+    raw = raw_schema(made, "serialization", subject=subject, what="output")
+    if raw.get("title") == getattr(_bare(hint), "__name__", ""):
+        raw.pop("title", None)  # a model's own name tells an agent nothing
+    raw.pop(
+        "deprecated", None
+    )  # pydantic before 2.10 does not write it at the root; a capability has a mark of its own
+    return DerivedOutput(schema=to_subset(raw, subject=subject, closed=True), dump=_dumper(made))
+
+
+def return_hint(function: Callable[..., object], *, namespace: Mapping[str, object], subject: str) -> object:
+    """Return the resolved return annotation of a function, for `derive_output`; `NO_HINT` if it has none."""
+    if inspect.signature(function).return_annotation is NO_HINT:
+        return NO_HINT
+    return _hints(function, namespace, subject).get("return", NO_HINT)
+
+
+def _error(code: DefinitionCode, subject: str, rule: str, do: str | None) -> DefinitionError:
+    return DefinitionError(code, subject, rule, do=do)
+
+
+def _invalid(subject: str, rule: str, do: str | None) -> DefinitionError:
+    return _error(DefinitionCode.INVALID_DEFINITION, subject, rule, do)
+
+
+# Parameters
+
+
+def _parameters(function: Callable[..., object], subject: str, method: bool) -> dict[str, inspect.Parameter]:
+    parameters = dict(inspect.signature(function).parameters)
+    if method:
+        first = next(iter(parameters), None)
+        if first is None or parameters[first].kind not in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            raise _invalid(subject, "the method takes no instance", "add `self` as the first parameter")
+        del parameters[first]
+    for name, parameter in parameters.items():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            stars = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
+            raise _invalid(subject, f"`{stars}{name}` cannot be described to an agent", "name each parameter")
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise _invalid(subject, f"`{name}` is positional-only; inputs are keywords", "remove the `/`")
+    return parameters
+
+
+def _hints(function: Callable[..., object], namespace: Mapping[str, object], subject: str) -> dict[str, Any]:
+    return _resolved(lambda: get_type_hints(function, None, dict(namespace), include_extras=True), subject)
+
+
+def _resolved(resolve: Callable[[], dict[str, Any]], subject: str) -> dict[str, Any]:
+    try:
+        return resolve()
+    except NameError as problem:
+        name = problem.name or "a name"
+        raise _error(
+            DefinitionCode.UNSUPPORTED_SCHEMA,
+            subject,
+            f"the annotation names `{name}`, which does not exist at run time",
+            f"import or define `{name}` at module level, outside `if TYPE_CHECKING:`",
+        ) from problem
+    except (TypeError, SyntaxError, AttributeError) as problem:
+        raise _error(
+            DefinitionCode.UNSUPPORTED_SCHEMA, subject, "an annotation cannot be evaluated", "write a type"
+        ) from problem
+
+
+def _hint_of(name: str, hints: Mapping[str, Any], subject: str) -> Any:
+    if name not in hints:
+        raise _error(
+            DefinitionCode.UNSUPPORTED_SCHEMA, subject, f"`{name}` has no annotation", f"annotate it: `{name}: str`"
+        )
+    hint = hints[name]
+    _refuse_open(name, hint, subject)
+    for note in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+        if isinstance(note, FieldInfo) and not note.is_required():
+            raise _invalid(subject, f"`{name}` has its default inside `Field(…)`", "write it in the signature: `= …`")
+    return hint
+
+
+def _refuse_open(name: str, hint: Any, subject: str) -> None:
+    for variable in open_variables(hint):
+        raise _error(
+            DefinitionCode.UNSUPPORTED_SCHEMA,
+            subject,
+            f"`{name}` leaves the type variable {variable} open",
+            "write the concrete type",
+        )
+
+
+def _role(name: str, hint: Any, injected: Mapping[type, str], subject: str) -> str | None:
+    bare = _bare(hint)
+    for kind, role in injected.items():
+        if bare is kind:
+            return role
+        if _mentions(bare, kind):
+            raise _invalid(
+                subject,
+                f"`{name}` mixes `{kind.__name__}` with other types",
+                f"annotate it exactly: `{name}: {kind.__name__}`",
+            )
+    return None
+
+
+def _mentions(hint: Any, kind: type) -> bool:
+    return any(argument is kind or _mentions(argument, kind) for argument in get_args(hint))
+
+
+def _json_default(name: str, hint: Any, default: object, subject: str) -> Json:
+    if isinstance(default, FieldInfo):
+        raise _invalid(
+            subject, f"`{name}` has `Field(…)` as its default", f"write `{name}: Annotated[T, Field(…)] = default`"
+        )
+    made = adapter(hint, subject=subject, what=name)
+    try:
+        return take(made.dump_python(default, mode="json", warnings="error", by_alias=True))[0]
+    except (NotJson, PydanticSerializationError) as problem:
+        raise _error(
+            DefinitionCode.UNSUPPORTED_SCHEMA,
+            subject,
+            f"{name}: the default is no JSON value of its own type",
+            "a default of the annotated type",
+        ) from problem
+
+
+def _bare(hint: Any) -> Any:
+    """The hint without `Annotated` around it."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _published(fields: dict[str, Any], subject: str) -> tuple["TypeAdapter[Any]", dict[str, Any]]:
+    try:
+        made = adapter(_typed_dict(fields), subject=subject, what="input")
+        return made, raw_schema(made, "validation", subject=subject, what="input")
+    except DefinitionError:
+        # The complaint about the whole does not say which parameter it means; the first that fails alone does.
+        for name, hint in fields.items():
+            alone = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+            raw_schema(adapter(alone, subject=subject, what=name), "validation", subject=subject, what=name)
+        raise
+
+
+def _typed_dict(fields: dict[str, Any]) -> Any:
+    # A TypedDict takes every name a parameter can have; a pydantic model does not (`copy`, `schema`, `model_…`).
+    make: Any = TypedDict  # checkers know the form with a literal only
+    made: Any = make("Input", fields)
+    made.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+    return made
+
+
+def _rooted(
+    raw: dict[str, Any], names: tuple[str, ...], defaults: Mapping[str, object], subject: str
+) -> dict[str, object]:
+    raw.pop("title", None)
+    properties: dict[str, Any] = raw.setdefault("properties", {})
+    for name in properties:
+        if name not in names:
+            raise _invalid(subject, f"a parameter is published under the alias `{name}`", "rename the parameter")
+    for name, default in defaults.items():
+        properties[name] = {**properties[name], "default": default}
+    return raw
+
+
+# Values
+
+
+def _converter(made: "TypeAdapter[Any]") -> Callable[[bytes], dict[str, object]]:
+    validate = made.validator.validate_json
+
+    def convert(data: bytes) -> dict[str, object]:
+        try:
+            return cast("dict[str, object]", validate(data, strict=True))
+        except ValidationError as problem:
+            # The text of an error may quote the value; place and kind cannot.
+            found = problem.errors(include_url=False, include_context=False, include_input=False)
+            issues = tuple(
+                Issue(path=join(error["loc"]), message=_TYPE_MESSAGES.get(error["type"], _refusal(error["type"])))
+                for error in found[:_MAX_ISSUES]
+            )
+            raise ConversionRefused(issues) from problem
+
+    return convert
+
+
+def _refusal(kind: str) -> str:
+    return f"is refused: {kind[:64].replace('_', ' ')}"
+
+
+def _dump_none(value: object) -> tuple[Json, bytes]:
+    if value is not None:
+        raise OutputRefused(f"declared to return None, but returned a value of the type {type(value).__name__}")
+    return None, b"null"
+
+
+def _dumper(made: "TypeAdapter[Any]") -> Callable[[object], tuple[Json, bytes]]:
+    to_python = made.serializer.to_python
+
+    def dump(value: object) -> tuple[Json, bytes]:
+        try:
+            plain = to_python(value, mode="json", warnings="error", by_alias=True)
+        except PydanticSerializationError as problem:
+            name = type(value).__name__
+            raise OutputRefused(f"a value of the type {name} does not fit the declared output type") from problem
+        return take(plain)
+
+    return dump

@@ -1,0 +1,51 @@
+"""The judge of values, the issues it names, and the defaults it fills in (SPEC 3.6, 6.12, 8.3)."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from remit._base.boundary import Json
+from remit._schema.fill import Plan, fill_in, plan_of
+from remit._schema.issues import issues_of
+from remit._schema.judge import compile_schema
+from remit.errors import DefinitionCode, DefinitionError, Issue
+
+_VALUE: Final = "schema"
+
+
+class Validator:
+    """A schema of the subset, compiled once: `is_valid` judges, `issues` explains, `fill` completes.
+
+    Values must have come through the boundary; a foreign one (a tuple, a set, a cycle) is not recognised here.
+    A schema that cannot be compiled, or whose pattern is not linear, is a `DefinitionError(UNSUPPORTED_SCHEMA)`.
+    """
+
+    __slots__ = ("_engine", "_plan", "_schema", "is_valid")
+
+    is_valid: Callable[[Json], bool]
+    """Say whether a value is valid, at the speed of the compiled engine."""
+
+    def __init__(self, schema: Mapping[str, Json], *, subject: str = _VALUE) -> None:
+        try:
+            self._engine = compile_schema(schema)
+        except ValueError as problem:
+            raise DefinitionError(
+                DefinitionCode.UNSUPPORTED_SCHEMA,
+                subject,
+                "the schema cannot be compiled",
+                do="write JSON Schema 2020-12 with patterns that match in linear time",
+            ) from problem
+        self._schema = dict(schema)
+        self._plan: Plan | None = plan_of(self._schema)
+        self.is_valid = self._engine.is_valid
+
+    def issues(self, value: Json) -> tuple[Issue, ...]:
+        """Name what is wrong, at most 20 problems: field, rule and allowed values, never the value; empty if valid."""
+        return issues_of(self._engine, self._schema, value)
+
+    def fill(self, value: Json) -> Json:
+        """Return a valid value with its missing defaults, nested ones too.
+
+        The same object comes back if nothing is missing; else what changes is copied, and the given value stays as it
+        is. Each call gets fresh copies of the defaults.
+        """
+        return value if self._plan is None else fill_in(self._plan, value)
