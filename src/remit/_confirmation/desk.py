@@ -100,7 +100,7 @@ class Desk:
     @property
     def has_channel(self) -> bool:
         """True when somebody could be asked: an inline `decide`, a subscriber or an attached page (SPEC 7.8)."""
-        return self._decide is not None or bool(self.listeners) or self.pages > 0
+        return self._decide is not None or bool(self.listeners.audience) or self.pages > 0
 
     # Reading
 
@@ -350,7 +350,7 @@ class Desk:
                 contract_hash=ask.contract_hash,
             )
         self._hub.emit(type, data, ask.consumer.key)
-        if self.listeners:
+        if self.listeners.audience:
             self.listeners.send(record.view())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from remit._base.boundary import Json, loads
 from remit._base.clock import Clock
@@ -115,6 +115,8 @@ class AuditSink(Protocol):
 
 
 _NO_TIMES: Final = Durations()
+_NONE: Final = Audit.NONE  # a member of an enumeration costs more to look up than a name, on every call
+_FULL: Final = Audit.FULL
 
 
 class _Raw(NamedTuple):
@@ -139,6 +141,29 @@ class _Raw(NamedTuple):
     cause: str | None
 
 
+_Values: TypeAlias = tuple[
+    int,
+    datetime,
+    AuditType,
+    str | None,
+    str | None,
+    str | None,
+    str | None,
+    Key | None,
+    tuple[str | None, str] | None,
+    str | None,
+    str | None,
+    str | None,
+    ErrorCode | None,
+    str | None,
+    Sequence[VoteLike] | tuple[AuditVote, ...],
+    Durations,
+    Happened | None,
+    str | None,
+    str | None,
+]
+
+
 class AuditLog:
     """The journal of one surface in memory: the latest 1,000 entries, and the sinks that get each.
 
@@ -146,12 +171,12 @@ class AuditLog:
     of failures holds no memory and no frame of the application.
     """
 
-    __slots__ = ("_clock", "_entries", "_muted", "_payload_size", "_payloads", "_sequence", "_sinks", "_surface_id")
+    __slots__ = ("_entries", "_muted", "_now", "_payload_size", "_payloads", "_sequence", "_sinks", "_surface_id")
 
     def __init__(self, surface_id: str, clock: Clock, *, capacity: int = CAPACITY) -> None:
         self._surface_id = surface_id
-        self._clock = clock
-        self._entries: deque[_Raw] = deque(maxlen=capacity)
+        self._now = clock.now
+        self._entries: deque[_Values] = deque(maxlen=capacity)
         self._payloads: OrderedDict[int, tuple[bytes | None, bytes | None]] = OrderedDict()
         self._payload_size = 0
         self._sinks: Listeners[AuditEntry] = Listeners(self._sink_failed, backlog=capacity)
@@ -192,12 +217,12 @@ class AuditLog:
             if vote.cause is not None:
                 stacks = tuple(_plain(one) for one in votes)
                 break
-        if level is Audit.NONE and code is None and cause is None and stacks is votes:
+        if level is _NONE and code is None and cause is None and stacks is votes:
             return
         self._sequence = sequence = self._sequence + 1
-        raw = _Raw(
+        raw = (  # a plain tuple: the class would cost three times as much, on every call
             sequence,
-            self._clock.now(),
+            self._now(),
             type,
             registration,
             capability,
@@ -217,9 +242,9 @@ class AuditLog:
             None if cause is None else stack_of(cause),
         )
         self._entries.append(raw)
-        if level is Audit.FULL:
+        if level is _FULL:
             self._keep(sequence, input, output)
-        if self._sinks and not self._muted:
+        if self._sinks.audience and not self._muted:
             self._sinks.send(self._entry(raw))
 
     def fault(self, why: str, cause: BaseException, *, capability: str | None = None) -> None:
@@ -244,12 +269,13 @@ class AuditLog:
             return
         self._payloads[sequence] = kept
         self._payload_size += size
-        oldest = self._entries[0].sequence
+        oldest = _Raw(*self._entries[0]).sequence
         while self._payload_size > PAYLOADS_BYTES or next(iter(self._payloads)) < oldest:
             _, (first, second) = self._payloads.popitem(last=False)
             self._payload_size -= len(first or b"") + len(second or b"")
 
-    def _entry(self, raw: _Raw) -> AuditEntry:
+    def _entry(self, values: _Values) -> AuditEntry:
+        raw = _Raw(*values)
         tenant, principal = raw.principal or (None, None)
         input, output = self._payloads.get(raw.sequence, (None, None))
         return AuditEntry(

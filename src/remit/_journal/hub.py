@@ -42,7 +42,7 @@ class EventHub:
         if self._closed:
             return
         self._sequence += 1
-        if self._listeners:
+        if self._listeners.audience:
             self._listeners.send(self._event(type, data or _NO_DATA, consumer))
 
     def surface_changed(self) -> None:

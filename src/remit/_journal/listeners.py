@@ -24,44 +24,42 @@ class Listeners(Generic[T]):
 
     An item sent from within a listener waits until everybody has heard the present one; `backlog` items may wait, then
     `lost(n)` makes the one item that stands for those thrown away. What a listener or its filter raises goes to
-    `report`, and the others hear all the same. Who subscribes hears what is sent from then on.
+    `report`, and the others hear all the same. Who subscribes hears what is sent from then on. `audience` is empty when
+    nobody listens, so that a sender can spare itself making the item.
     """
 
-    __slots__ = ("_backlog", "_delivering", "_dropped", "_listening", "_lost", "_report", "_waiting")
+    __slots__ = ("_backlog", "_delivering", "_dropped", "_lost", "_report", "_waiting", "audience")
 
     def __init__(self, report: Report, *, backlog: int, lost: Callable[[int], T] | None = None) -> None:
         self._report = report
         self._backlog = backlog
         self._lost = lost
-        self._listening: tuple[_Listening[T], ...] = ()
+        self.audience: tuple[_Listening[T], ...] = ()
         self._waiting: deque[tuple[T, tuple[_Listening[T], ...]]] = deque()
         self._delivering = False
         self._dropped = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._listening)
 
     def add(self, listener: Callable[[T], None], hears: Callable[[T], bool] | None = None) -> Callable[[], None]:
         """Let `listener` hear what `hears` lets through; return what ends it. A coroutine function is a `TypeError`."""
         if inspect.iscoroutinefunction(listener) or not callable(listener):
             raise TypeError("a listener is a plain function of one argument")
         listening = _Listening(listener, hears)
-        self._listening = (*self._listening, listening)
+        self.audience = (*self.audience, listening)
 
         def end() -> None:
             listening.active = False
-            self._listening = tuple(one for one in self._listening if one is not listening)
+            self.audience = tuple(one for one in self.audience if one is not listening)
 
         return end
 
     def send(self, item: T) -> None:
         """Deliver to everybody who listens now, before this returns; from within a listener: after the present item."""
-        if not self._listening:
+        if not self.audience:
             return
         if self._delivering and len(self._waiting) >= self._backlog:
             self._dropped += 1
             return
-        self._waiting.append((item, self._listening))
+        self._waiting.append((item, self.audience))
         if self._delivering:
             return
         self._delivering = True
@@ -72,9 +70,9 @@ class Listeners(Generic[T]):
 
     def clear(self) -> None:
         """Forget all listeners and what waits."""
-        for listening in self._listening:
+        for listening in self.audience:
             listening.active = False
-        self._listening = ()
+        self.audience = ()
         self._waiting.clear()
         self._dropped = 0
 
@@ -85,7 +83,7 @@ class Listeners(Generic[T]):
                 self._deliver(listening, item)
             if self._dropped and not self._waiting and self._lost is not None:
                 dropped, self._dropped = self._dropped, 0
-                self._waiting.append((self._lost(dropped), self._listening))
+                self._waiting.append((self._lost(dropped), self.audience))
 
     def _deliver(self, listening: _Listening[T], item: T) -> None:
         try:

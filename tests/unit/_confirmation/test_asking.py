@@ -212,19 +212,20 @@ async def test_an_answer_in_between_breaks_the_row_and_a_withdrawal_does_not_cou
 
 async def test_without_anybody_to_ask_a_request_is_refused_and_absence_is_no_approval() -> None:
     desk = Desk(subscribed=False)
-    assert not desk.broker.has_channel
     error = await refused(desk.broker.ask(asking()))
     assert (error.code, error.details["reason"]) == (ErrorCode.CONFIRMATION_INVALID, "no-decider")
+    channels = [desk.broker.has_channel]
     detach = desk.host.attach_page()
-    assert desk.broker.has_channel
+    channels.append(desk.broker.has_channel)
     assert (await desk.broker.ask(asking())).open
     detach()
     detach()
-    assert not desk.broker.has_channel
+    channels.append(desk.broker.has_channel)
     end = desk.host.subscribe(desk.seen.append)
-    assert desk.broker.has_channel
+    channels.append(desk.broker.has_channel)
     end()
-    assert not desk.broker.has_channel
+    channels.append(desk.broker.has_channel)
+    assert channels == [False, True, False, True, False]
 
 
 async def test_every_change_is_an_event_of_the_consumer_and_an_entry_of_the_journal() -> None:
