@@ -10,7 +10,6 @@ from remit._base.boundary import Json, canonical, take
 from remit._base.digest import sha256_hex
 from remit._contract.operation import OperationRecord, record_from_json
 from remit._contract.options import DOORS
-from remit._contract.row import ComponentRows
 from remit._model.pattern import Patterns
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -54,37 +53,34 @@ class Manifest:
 
 
 def assemble(
-    rows: Iterable[ComponentRows],
+    components: Iterable[Block],
+    capabilities: Iterable[Block],
     operations: Mapping[str, OperationRecord],
     *,
     exposure: Mapping[str, Iterable[str]],
     policies: Iterable[str],
 ) -> Manifest:
-    """Build the contract of some components; only operations that a reference names are recorded.
+    """Build the contract of some components from their blocks; only operations that a reference names are recorded.
 
-    DefinitionError: a type or plane twice (SPEC 2.7), an unknown door or a malformed pattern in `exposure`.
+    DefinitionError: a type twice, `view:X` and `domain:X` (SPEC 2.7), an unknown door or a malformed pattern.
     """
-    components: dict[str, Block] = {}
-    capabilities: dict[RowKey, Block] = {}
-    used: dict[str, OperationRecord] = {}
-    for each in rows:
-        name = each.declaration.type
-        if name in components:
-            raise each.declaration.at.wrong(
-                "two classes declare this type", code=DefinitionCode.DUPLICATE_CAPABILITY, do="rename one"
+    by_type: dict[str, Block] = {}
+    for block in components:
+        name = str(block["type"])
+        if name in by_type:
+            raise DefinitionError(
+                DefinitionCode.DUPLICATE_CAPABILITY, name, "two classes declare this type", do="rename one"
             )
-        components[name] = _with_hash(each.block)
-        for row in each.capabilities:
-            capabilities[(name, row.capability.id)] = _with_hash(row.block)
-            if row.operation is not None:
-                used[row.operation.name] = operations[row.operation.name]
-    _check_planes(capabilities)
+        by_type[name] = _with_hash(block)
+    by_key = {_row_key(block): _with_hash(block) for block in capabilities}
+    _check_planes(by_key)
+    used = {str(block["operation"]) for block in by_key.values() if "operation" in block}
     manifest = Manifest(
         exposure=_checked_exposure(exposure),
         policies=tuple(sorted(set(policies))),
-        components=components,
-        capabilities=capabilities,
-        operations=used,
+        components=by_type,
+        capabilities=by_key,
+        operations={name: operations[name] for name in sorted(used)},
         hash="",
     )
     return _hashed(manifest)

@@ -1,0 +1,110 @@
+"""`compile_project`: both passes, their agreement, and the contract (SPEC 13)."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from remit._contract.manifest import FILE_NAME, Manifest, assemble
+from remit._contract.operation import OperationRecord
+from remit.compiler.agreement import differences
+from remit.compiler.evaluate import TIME_LIMIT_S, evaluate
+from remit.compiler.extract import Extraction, extract
+from remit.compiler.graph import Graph, load_graph
+from remit.compiler.live import Evaluated
+from remit.compiler.project import PYPROJECT, read_project
+from remit.errors import CompileError, DefinitionError, Finding
+
+_STRIPPED: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Compiled:
+    """A complete contract, and what the project has beside it.
+
+    `offered` are all operations of its catalogues, referenced or not; `places` names file and line of each capability
+    by (component type, capability id).
+    """
+
+    manifest: Manifest
+    offered: Mapping[str, OperationRecord]
+    places: Mapping[tuple[str, str], str]
+
+
+def compile_project(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Compiled:
+    """Compile the project whose `pyproject.toml` lies in `root`; complete, or CompileError with every finding.
+
+    Both passes must agree on everything declared. Equal sources give equal bytes, wherever they lie.
+    """
+    refuse_without_docstrings()
+    root = root.resolve()
+    project = read_project(root)
+    graph = load_graph(root, project.entries, project.roots)
+    extraction = extract(graph)
+    stop_at(extraction.findings)
+    evaluated = evaluate(project, graph, extraction, limit_s=limit_s)
+    stop_at(evaluated.findings)
+    return agree(graph, extraction, evaluated, exposure=project.exposure, policies=project.policies)
+
+
+def agree(
+    graph: Graph,
+    extraction: Extraction,
+    evaluated: Evaluated,
+    *,
+    exposure: Mapping[str, Iterable[str]],
+    policies: Iterable[str],
+) -> Compiled:
+    """Build the contract from two passes that agree; CompileError where they do not."""
+    paths = [source.path for source in graph.modules.values()]
+    stop_at(differences(extraction.components, evaluated.components, paths))
+    lines = {
+        (each.type, cap.name): f"{cap.path}:{cap.line}"
+        for each in extraction.components
+        for cap in each.capabilities.values()
+    }
+    try:
+        manifest = assemble(
+            evaluated.component_blocks,
+            evaluated.capability_blocks,
+            evaluated.operations,
+            exposure=exposure,
+            policies=policies,
+        )
+    except DefinitionError as problem:
+        of_settings = problem.subject.startswith("[tool.remit") or problem.subject.startswith(("'view:", "'domain:"))
+        raise CompileError(
+            [
+                Finding(
+                    path=PYPROJECT if of_settings else None,
+                    found=f"{problem.subject}: {problem.rule}",
+                    write=problem.do,
+                )
+            ]
+        ) from problem
+    return Compiled(manifest=manifest, offered=evaluated.operations, places=lines)
+
+
+def write_contract(root: Path, manifest: Manifest) -> bool:
+    """Write the contract beside the `pyproject.toml`; False when the file already held the same bytes."""
+    file, data = root / FILE_NAME, manifest.to_bytes()
+    if file.is_file() and file.read_bytes() == data:
+        return False
+    half = file.with_name(f".{FILE_NAME}.{os.getpid()}")
+    half.write_bytes(data)
+    half.replace(file)
+    return True
+
+
+def stop_at(findings: list[Finding]) -> None:
+    """Raise CompileError when there is anything to report."""
+    if findings:
+        raise CompileError(findings)
+
+
+def refuse_without_docstrings() -> None:
+    """Refuse to compile under -OO, where docstrings, the descriptions agents read, do not exist."""
+    if sys.flags.optimize >= _STRIPPED:
+        raise CompileError([Finding(found="Python runs with -OO and drops docstrings", write="run without -OO")])

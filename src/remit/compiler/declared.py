@@ -1,0 +1,95 @@
+"""What one pass saw declared. Both passes produce this form, and they must agree (SPEC 13.3)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Final, cast
+
+from remit._base.text import first_paragraph
+from remit._contract.capability import Capability, Method
+from remit._contract.component import Declaration
+from remit._contract.options import Options
+from remit._contract.reference import Reference
+
+# Everything an author may write but the policies: they are objects, and only the import pass sees them.
+LITERAL_OPTIONS: Final = tuple(each.name for each in fields(Options) if each.name not in {"policies", "description"})
+_SETS: Final = frozenset({"tags", "doors"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredCapability:
+    """One capability: what it is called, what it does, and every literal that was written at it.
+
+    `parameters` are the method's own, without the instance; for a reference, the fields it binds. `line` and `path` are
+    where it stands and take no part in comparisons.
+    """
+
+    name: str
+    kind: str
+    effect: str | None
+    description: str | None
+    parameters: tuple[str, ...]
+    options: Mapping[str, object]
+    path: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredComponent:
+    """One component class of one file."""
+
+    path: str
+    name: str
+    type: str
+    description: str
+    options: Mapping[str, object]
+    capabilities: Mapping[str, DeclaredCapability]
+    line: int = field(default=0, compare=False)
+
+
+def normal_option(name: str, value: object) -> object:
+    """One spelling for one meaning: collections that are sets are sorted lists, empty tags are an empty list."""
+    if name in _SETS and value is not None:
+        return sorted({str(each) for each in cast("list[object]", list(cast("tuple[object, ...]", value)))})
+    return value
+
+
+def live_component(declaration: Declaration, path: str) -> DeclaredComponent:
+    """The form of a live class; descriptions are read from the functions as they are now."""
+    return DeclaredComponent(
+        path=path,
+        name=declaration.name,
+        type=declaration.type,
+        description=declaration.description or "",
+        options={
+            "title": declaration.title,
+            "tags": list(declaration.tags),
+            "doors": None if declaration.doors is None else sorted(declaration.doors),
+        },
+        capabilities={
+            attribute: _live_capability(attribute, capability)
+            for attribute, capability in declaration.capabilities.items()
+        },
+    )
+
+
+def _live_capability(attribute: str, capability: Capability) -> DeclaredCapability:
+    options = capability.options
+    description = options.description
+    effect: str | None = None
+    parameters: tuple[str, ...] = ()
+    if isinstance(capability, Method):
+        code = capability.function.__code__
+        effect = capability.effect.value
+        parameters = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        if description is None:
+            description = first_paragraph(capability.function.__doc__)
+    elif isinstance(capability, Reference):
+        parameters = tuple(sorted(capability.bindings))
+    return DeclaredCapability(
+        name=str(capability.id),
+        kind=capability.kind.value,
+        effect=effect,
+        description=description,
+        parameters=parameters,
+        options={name: normal_option(name, getattr(options, name)) for name in LITERAL_OPTIONS},
+    )

@@ -1,0 +1,170 @@
+"""What the classes and catalogues of this process declare; the second half of every compilation (SPEC 13.3)."""
+
+import gc
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from remit._base.boundary import Json
+from remit._contract.component import Component, declaration_of
+from remit._contract.operation import OperationRecord, record_of
+from remit._contract.row import rows_of
+from remit.compiler.declared import DeclaredComponent, live_component
+from remit.errors import DefinitionError, Finding
+from remit.procedures.catalogue import Catalogue, is_catalogue
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Evaluated:
+    """What the import pass found: the declared set, and the blocks of the contract."""
+
+    components: list[DeclaredComponent] = field(default_factory=list)
+    component_blocks: list[dict[str, Json]] = field(default_factory=list)
+    capability_blocks: list[dict[str, Json]] = field(default_factory=list)
+    operations: dict[str, OperationRecord] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reach:
+    """Which files belong to the project: `files` maps those of the module graph to their shown path.
+
+    `roots` are the project's folders; with `strict`, a component from below them that the graph does not hold, or from
+    no file at all, is reported, otherwise it is somebody else's.
+    """
+
+    files: Mapping[Path, str]
+    roots: tuple[Path, ...]
+    strict: bool
+
+
+def evaluate_loaded(reach: Reach) -> Evaluated:
+    """Derive everything that the loaded modules declare; no capability runs."""
+    out = Evaluated()
+    _operations(out, reach)
+    for path, cls in _classes(reach):
+        declaration = declaration_of(cls)
+        if declaration is None:
+            continue
+        out.components.append(live_component(declaration, path))
+        try:
+            rows = rows_of(cls, out.operations)
+        except DefinitionError as problem:
+            out.findings.append(of_definition(problem, path))
+            continue
+        out.component_blocks.append(rows.block)
+        out.capability_blocks.extend(row.block for row in rows.capabilities)
+    return out
+
+
+def of_definition(problem: DefinitionError, path: str | None) -> Finding:
+    """A finding for a declaration that cannot stand. Its place names a file and a line; `path` is that file's."""
+    _, _, line = (problem.place or "").rpartition(":")
+    return Finding(
+        path=path,
+        line=int(line) if line.isdigit() else None,
+        found=f"{problem.subject} {problem.rule}",
+        write=problem.do,
+    )
+
+
+def of_exception(problem: BaseException, reach: Reach, entry: str) -> Finding:
+    """A finding for a module that raised while it was imported, at the innermost line of the project."""
+    place: tuple[str | None, int | None] = (None, None)
+    for frame, line in traceback.walk_tb(problem.__traceback__):
+        path = reach.files.get(resolved(frame.f_code.co_filename))
+        if path is not None:
+            place = (path, line)
+    if isinstance(problem, DefinitionError):
+        return Finding(path=place[0], line=place[1], found=f"{problem.subject} {problem.rule}", write=problem.do)
+    text = " ".join(str(problem).split())[:200]
+    return Finding(
+        path=place[0],
+        line=place[1],
+        found=f"importing {entry} raised {type(problem).__name__}" + (f": {text}" if text else ""),
+    )
+
+
+def resolved(file: str) -> Path:
+    """The real path of a file name that Python keeps."""
+    return Path(file).resolve()
+
+
+def loaded_modules(files: Iterable[Path]) -> dict[Path, ModuleType]:
+    """The loaded module of each file; `__main__` counts, and what was loaded under two names counts once."""
+    wanted = set(files)
+    found: dict[Path, ModuleType] = {}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and (path := resolved(file)) in wanted:
+            found.setdefault(path, module)
+    return found
+
+
+def _classes(reach: Reach) -> Iterator[tuple[str, type]]:
+    gc.collect()  # the first class of a `@dataclass(slots=True)` is garbage that `__subclasses__` still shows
+    chosen: dict[tuple[str, str, str], type] = {}
+    pending: list[type] = list(Component.__subclasses__())
+    while pending:
+        cls = pending.pop(0)
+        pending.extend(cls.__subclasses__())
+        declaration = declaration_of(cls)
+        path = None if declaration is None else _path_of(cls, reach)
+        if declaration is None or path is None:
+            continue
+        key = (path, declaration.name, declaration.type)
+        bound = getattr(sys.modules.get(cls.__module__), cls.__name__, None)
+        if key not in chosen or bound is cls:
+            chosen[key] = cls
+    for (path, _, _), cls in sorted(chosen.items(), key=lambda item: item[0]):
+        yield path, cls
+
+
+def _path_of(cls: type, reach: Reach) -> str | None:
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if isinstance(file, str):
+        path = resolved(file)
+        if path in reach.files:
+            return reach.files[path]
+        if not reach.strict or not _below(path, cls.__module__, reach.roots):
+            return None
+        return path.name
+    return f"<{cls.__module__.strip('<>')}>" if reach.strict else None
+
+
+def _below(path: Path, module: str, roots: tuple[Path, ...]) -> bool:
+    """True for a module of the project; an environment that lies inside the project's folder is not it."""
+    relative = Path(*module.split("."))
+    return any(path in {(root / relative).with_suffix(".py"), root / relative / "__init__.py"} for root in roots)
+
+
+def _operations(out: Evaluated, reach: Reach) -> None:
+    seen: set[int] = set()
+    for path, module in sorted(loaded_modules(reach.files).items(), key=lambda item: reach.files[item[0]]):
+        for value in list(vars(module).values()):
+            if not is_catalogue(value) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            catalogue = cast(Catalogue, value)
+            for name in catalogue.names():
+                _record(out, catalogue, name, reach.files[path])
+
+
+def _record(out: Evaluated, catalogue: Catalogue, name: str, path: str) -> None:
+    if name in out.operations:
+        out.findings.append(
+            Finding(path=path, found=f"two catalogues list domain:{name}", write="one of them, or another name")
+        )
+        return
+    operation = catalogue.get(name)
+    if operation is None:
+        return
+    try:
+        out.operations[name] = record_of(operation)
+    except DefinitionError as problem:
+        out.findings.append(of_definition(problem, path))

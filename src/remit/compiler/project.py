@@ -1,0 +1,86 @@
+"""`[tool.remit]` of a project's `pyproject.toml` (SPEC 13.1)."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from remit._contract.authority import declares_remit
+from remit.errors import CompileError, Finding
+
+PYPROJECT: Final = "pyproject.toml"
+_KEYS: Final = ("entries", "exposure", "policies")
+_EXAMPLE: Final = 'entries = ["app"]'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """Where a project is and what its owner set.
+
+    `root` holds the `pyproject.toml`; `entries` are the modules that are read first; `policies` are the names every
+    surface must have; `exposure` maps a door to the patterns of what it opens.
+    """
+
+    root: Path
+    entries: tuple[str, ...]
+    policies: tuple[str, ...]
+    exposure: Mapping[str, tuple[str, ...]]
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders modules are looked for in: the root itself, and its `src` when there is one."""
+        source = self.root / "src"
+        return (self.root, source) if source.is_dir() else (self.root,)
+
+
+def find_root(start: Path) -> Path:
+    """The first folder from `start` upwards whose `pyproject.toml` holds `[tool.remit]`; CompileError without one."""
+    folder = start.absolute()
+    for each in (folder, *folder.parents):
+        if declares_remit(each / PYPROJECT):
+            return each
+    raise CompileError(
+        [Finding(found=f"no {PYPROJECT} with [tool.remit] here or above", write=f"[tool.remit] with {_EXAMPLE}")]
+    )
+
+
+def read_project(root: Path) -> Project:
+    """Read the settings of a project; an unknown key or a value of another shape is a finding (CompileError)."""
+    file = root / PYPROJECT
+    try:
+        with file.open("rb") as opened:
+            table = tomllib.load(opened).get("tool", {}).get("remit")
+    except (OSError, ValueError, AttributeError) as problem:
+        raise CompileError([Finding(path=PYPROJECT, found=f"cannot be read: {type(problem).__name__}")]) from problem
+    if not isinstance(table, dict):
+        raise CompileError([Finding(path=PYPROJECT, found="has no [tool.remit]", write=_EXAMPLE)])
+    findings = [
+        Finding(path=PYPROJECT, found=f"[tool.remit] has the unknown key {key!r}", write=f"one of {', '.join(_KEYS)}")
+        for key in sorted(table)
+        if key not in _KEYS
+    ]
+    entries = _names(findings, table, "entries")
+    if not entries and not findings:
+        findings.append(Finding(path=PYPROJECT, found="[tool.remit] names no entries", write=_EXAMPLE))
+    exposure = _exposure(findings, table)
+    policies = _names(findings, table, "policies")
+    if findings:
+        raise CompileError(findings)
+    return Project(root=root, entries=entries, policies=policies, exposure=exposure)
+
+
+def _names(findings: list[Finding], table: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if isinstance(value, list) and all(isinstance(each, str) and each for each in value):
+        return tuple(value)
+    findings.append(Finding(path=PYPROJECT, found=f"{key} is no list of names", write=f'{key} = ["…"]'))
+    return ()
+
+
+def _exposure(findings: list[Finding], table: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    value = table.get("exposure", {})
+    if not isinstance(value, dict):
+        findings.append(Finding(path=PYPROJECT, found="exposure is no table", write="[tool.remit.exposure]"))
+        return {}
+    return {str(door): _names(findings, value, door) for door in value}
