@@ -1,7 +1,7 @@
 """From type hints to schemas and converters (SPEC 3.5, 3.6)."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, NoneType
 from typing import Annotated, Any, Final, NotRequired, cast, get_args, get_origin, get_type_hints
@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError
 from typing_extensions import TypedDict
 
-from remit._base.boundary import Json, NotJson, take
+from remit._base.boundary import Json, NotJson, loads, take
 from remit._base.limits import Limits
 from remit._schema.paths import join
 from remit._schema.subset import to_subset
@@ -154,7 +154,7 @@ def _invalid(subject: str, rule: str, do: str | None) -> DefinitionError:
 
 
 def _parameters(function: Callable[..., object], subject: str, method: bool) -> dict[str, inspect.Parameter]:
-    parameters = dict(inspect.signature(function).parameters)
+    parameters = dict(_resolved(lambda: dict(inspect.signature(function).parameters), subject))
     if method:
         first = next(iter(parameters), None)
         if first is None or parameters[first].kind not in (
@@ -302,12 +302,26 @@ def _converter(made: "TypeAdapter[Any]") -> Callable[[bytes], dict[str, object]]
             # The text of an error may quote the value; place and kind cannot.
             found = problem.errors(include_url=False, include_context=False, include_input=False)
             issues = tuple(
-                Issue(path=join(error["loc"]), message=_TYPE_MESSAGES.get(error["type"], _refusal(error["type"])))
+                Issue(
+                    path=join(_steps(error["loc"], loads(data))),
+                    message=_TYPE_MESSAGES.get(error["type"], _refusal(error["type"])),
+                )
                 for error in found[:_MAX_ISSUES]
             )
             raise ConversionRefused(issues) from problem
 
     return convert
+
+
+def _steps(place: tuple[str | int, ...], value: Json) -> Iterator[str | int]:
+    """The steps of a place that lead through the value; the others name branches of a union, or validators."""
+    for step in place:
+        if isinstance(value, dict) and isinstance(step, str) and step in value:
+            value = value[step]
+            yield step
+        elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+            yield step
 
 
 def _refusal(kind: str) -> str:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final, ParamSpec, TypeVar, TypeVarTuple, get_args
 
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
@@ -87,8 +87,8 @@ def raw_schema(made: "TypeAdapter[Any]", mode: JsonSchemaMode, *, subject: str, 
 
 def open_variables(hint: Any) -> Iterator[str]:
     """Name the type variables that a hint leaves open, inside generic arguments and bare generic classes too."""
-    if hasattr(hint, "__typing_is_unpacked_typevartuple__") or type(hint).__name__ in {"TypeVar", "ParamSpec"}:
-        yield str(getattr(hint, "__name__", hint))
+    if isinstance(hint, (TypeVar, ParamSpec, TypeVarTuple)):
+        yield hint.__name__
         return
     arguments = get_args(hint)
     for argument in arguments:
@@ -98,7 +98,7 @@ def open_variables(hint: Any) -> Iterator[str]:
     generic = getattr(hint, "__pydantic_generic_metadata__", None)
     parameters = generic["parameters"] if isinstance(generic, Mapping) else getattr(hint, "__parameters__", ())
     if isinstance(parameters, tuple):
-        yield from (str(parameter) for parameter in parameters)
+        yield from (str(getattr(parameter, "__name__", parameter)) for parameter in parameters)
 
 
 def _refused(subject: str, what: str, problem: Exception) -> DefinitionError:

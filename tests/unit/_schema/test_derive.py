@@ -200,6 +200,15 @@ def test_an_authors_rule_is_an_issue_without_its_text_or_the_value() -> None:
     assert "Atlantis" not in str(caught.value)
 
 
+def test_the_place_of_an_issue_is_one_in_the_input() -> None:
+    def act(self: object, where: Filter | Span | None, points: dict[str, Any]) -> None: ...
+
+    with pytest.raises(ConversionRefused) as caught:
+        convert(derive(act), {"where": {"city": "Atlantis"}, "points": {}})
+    assert "where.city" in [issue.path for issue in caught.value.issues]
+    assert not any("Filter" in issue.path or "Span" in issue.path for issue in caught.value.issues)
+
+
 def test_at_most_twenty_issues_come_back() -> None:
     def act(self: object, spans: list[Span]) -> None: ...
 
