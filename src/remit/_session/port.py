@@ -2,17 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from remit._confirmation.request import DecideFn
 from remit._model.consumer import Principal
 from remit._model.request_view import CancelCause
 from remit._surface.surface import Surface
 
 Login = Callable[[HTTPConnection], "Principal | None | Awaitable[Principal | None]"]
+
+Decide: TypeAlias = DecideFn
+"""An inline answer to confirmation requests, as `Surface` and a gateway take it (SPEC 7.4)."""
 
 
 class ViewPort(Protocol):
@@ -64,7 +68,11 @@ class GatewayPort(Protocol):
         ...
 
     def door(self) -> ASGIApp:
-        """The MCP door as an ASGI application, to be mounted at `/remit` of the outermost application."""
+        """The MCP door as an ASGI application; mounted at `/remit` it takes all below it, so prefer `door_routes`."""
+        ...
+
+    def door_routes(self) -> list[BaseRoute]:
+        """The MCP door as one route of the outermost application, `/remit/mcp`; it hides nothing else there."""
         ...
 
     def guard(self, app: ASGIApp) -> ASGIApp:

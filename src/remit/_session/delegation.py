@@ -1,0 +1,207 @@
+"""Delegation tokens: what a person's host lets one agent reach, signed and short-lived (SPEC 11.11)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+from remit._base.clock import Clock
+from remit._base.ident import new_id
+from remit._base.limits import Limits
+from remit._model.consumer import Consumer, ConsumerKind, Principal
+from remit._model.pattern import Patterns
+from remit._session.session import PrincipalKey
+
+ISSUER: Final = "remit"
+SECRET_BYTES: Final = 32
+_REQUIRED: Final = ["iss", "aud", "sub", "act", "scope", "nbf", "exp", "jti"]
+
+Key = Ed25519PrivateKey | Ed25519PublicKey | bytes
+
+
+class Keys:
+    """The keys that sign and verify tokens, by `kid`; one is active, the others still verify (SPEC 14.0).
+
+    A key is an Ed25519 private key (a public one verifies only) as an object or PEM, or at least 32 secret bytes for
+    HS256. Anything else, and an active key that cannot sign, is a `ValueError` that names the `kid`.
+    """
+
+    __slots__ = ("_keys", "active")
+
+    def __init__(self, active: str, keys: Mapping[str, Key | str]) -> None:
+        self._keys = {kid: _key(kid, key) for kid, key in keys.items()}
+        self.active = active
+        if active not in self._keys:
+            raise ValueError(f"the active key {active!r} is not among the keys")
+        if isinstance(self._keys[active], Ed25519PublicKey):
+            raise ValueError(f"the active key {active!r} is a public key and cannot sign")
+
+    @classmethod
+    def fresh(cls) -> "Keys":
+        """A new Ed25519 key that lives as long as this process."""
+        return cls("process", {"process": Ed25519PrivateKey.generate()})
+
+    def sign(self, claims: Mapping[str, object]) -> str:
+        """Sign with the active key."""
+        key = self._keys[self.active]
+        if isinstance(key, Ed25519PublicKey):
+            raise TypeError("a public key cannot sign")
+        return jwt.encode(dict(claims), key, algorithm=_algorithm(key), headers={"kid": self.active})
+
+    def verified(self, token: str, *, issuer: str, audience: str) -> Mapping[str, object] | None:
+        """The claims of a token that one of the keys signed for this audience; None for every other text.
+
+        The key decides the algorithm, never the token. Times are not looked at here.
+        """
+        try:
+            kid = jwt.get_unverified_header(token).get("kid")
+            key = self._keys.get(kid) if isinstance(kid, str) else None
+            if key is None:
+                return None
+            return jwt.decode(
+                token,
+                key.public_key() if isinstance(key, Ed25519PrivateKey) else key,
+                algorithms=[_algorithm(key)],
+                issuer=issuer,
+                audience=audience,
+                options={"require": _REQUIRED, "verify_exp": False, "verify_nbf": False, "verify_iat": False},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError):
+            return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegation:
+    """A verified token: whose views, by which agent, within what, until when (epoch seconds)."""
+
+    principal: PrincipalKey
+    actor: str
+    scope: tuple[str, ...]
+    session: str | None
+    jti: str
+    issuer: str
+    kind: ConsumerKind
+    expires_at: float
+
+    def consumer(self) -> Consumer:
+        """The consumer this token stands for; its grant id is the token's own id."""
+        return Consumer(
+            self.actor,
+            kind=self.kind,
+            scope=self.scope,
+            issuer=self.issuer,
+            actors=(self.actor,),
+            grant=self.jti,
+        )
+
+
+class Delegations:
+    """Mints and verifies delegation tokens."""
+
+    def __init__(self, keys: Keys, clock: Clock, limits: Limits) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._limits = limits
+
+    def mint(
+        self,
+        principal: Principal,
+        *,
+        actor: str,
+        scope: Iterable[str],
+        ttl: float | None = None,
+        session: str | None = None,
+        kind: ConsumerKind | str = ConsumerKind.MCP,
+    ) -> str:
+        """Sign a token; for the host only, never reachable for an agent (SPEC 11.11).
+
+        `scope` are patterns, at most `limits.scope_patterns`; `ttl` is seconds (`limits.token_s` if not given);
+        `session` narrows the token to one view. Wrong patterns are a `DefinitionError`, other mistakes a `ValueError`.
+        """
+        patterns = Patterns(scope).texts
+        lifetime = self._limits.token_s if ttl is None else ttl
+        if not actor:
+            raise ValueError("a delegation names its actor")
+        if len(patterns) > self._limits.scope_patterns:
+            raise ValueError(f"a delegation has at most {self._limits.scope_patterns} patterns")
+        if lifetime <= 0:
+            raise ValueError("a delegation lives for more than 0 seconds")
+        of_kind = ConsumerKind(kind)
+        now = self._clock.now().timestamp()
+        claims: dict[str, object] = {
+            "iss": ISSUER,
+            "aud": _audience(of_kind),
+            "sub": principal.id,
+            "act": {"sub": actor},
+            "scope": list(patterns),
+            "nbf": int(now),
+            "exp": int(now + lifetime),
+            "jti": new_id("dlg_"),
+        }
+        if principal.tenant is not None:
+            claims["tenant"] = principal.tenant
+        if session is not None:
+            claims["session"] = session
+        return self._keys.sign(claims)
+
+    def verify(self, token: str, *, kind: ConsumerKind = ConsumerKind.MCP) -> Delegation | None:
+        """The delegation a token carries for this kind of door, now; None for whatever is not exactly that."""
+        claims = self._keys.verified(token, issuer=ISSUER, audience=_audience(kind))
+        if claims is None:
+            return None
+        delegation = _delegation(claims, kind)
+        if delegation is None or len(delegation.scope) > self._limits.scope_patterns:
+            return None
+        not_before, now = claims["nbf"], self._clock.now().timestamp()
+        if not isinstance(not_before, int) or not not_before <= now < delegation.expires_at:
+            return None
+        return delegation
+
+
+def _delegation(claims: Mapping[str, object], kind: ConsumerKind) -> Delegation | None:
+    subject, act, scope, jti = claims["sub"], claims["act"], claims["scope"], claims["jti"]
+    actor = act.get("sub") if isinstance(act, dict) else None
+    tenant, session, expires = claims.get("tenant"), claims.get("session"), claims["exp"]
+    if not (isinstance(subject, str) and isinstance(actor, str) and actor and isinstance(jti, str)):
+        return None
+    if not isinstance(scope, list) or not all(isinstance(text, str) for text in scope):
+        return None
+    if not (tenant is None or isinstance(tenant, str)) or not (session is None or isinstance(session, str)):
+        return None
+    if not isinstance(expires, int | float):
+        return None
+    return Delegation(
+        principal=(tenant, subject),
+        actor=actor,
+        scope=tuple(scope),
+        session=session,
+        jti=jti,
+        issuer=ISSUER,
+        kind=kind,
+        expires_at=float(expires),
+    )
+
+
+def _audience(kind: ConsumerKind) -> str:
+    return f"remit:{kind.value}"
+
+
+def _algorithm(key: Key) -> str:
+    return "HS256" if isinstance(key, bytes) else "EdDSA"
+
+
+def _key(kid: str, key: Key | str) -> Key:
+    if isinstance(key, Ed25519PrivateKey | Ed25519PublicKey):
+        return key
+    raw = key.encode() if isinstance(key, str) else key
+    if raw.lstrip().startswith(b"-----BEGIN"):
+        loaded = load_pem_public_key(raw) if b"PUBLIC" in raw.split(b"\n", 1)[0] else load_pem_private_key(raw, None)
+        if isinstance(loaded, Ed25519PrivateKey | Ed25519PublicKey):
+            return loaded
+        raise ValueError(f"the key {kid!r} is not an Ed25519 key")
+    if len(raw) < SECRET_BYTES:
+        raise ValueError(f"the key {kid!r} has fewer than {SECRET_BYTES} bytes")
+    return raw

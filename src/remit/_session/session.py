@@ -1,0 +1,37 @@
+"""A session: one view one person has open, and the surface that lives as long as it (SPEC 1)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from remit._surface.surface import Surface
+
+VIEW_PREFIX: Final = "vew_"
+
+PrincipalKey = tuple[str | None, str]
+"""(tenant, id) of a principal: whose view it is, whatever the person may do at the moment."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Session:
+    """One open view.
+
+    `connected` says that the person's client is there now; building a page opens nothing (SPEC 11.12). `tab` names the
+    browser tab where the framework knows it, so that a reload is recognised. `absences` counts how often the client was
+    not there, the time before its first connect included.
+    """
+
+    id: str
+    principal: PrincipalKey
+    title: str
+    route: str
+    opened_at: datetime
+    surface: Surface
+    connected: bool = False
+    tab: str | None = None
+    absences: int = 0
+
+    def to_json(self, title: str) -> Mapping[str, object]:
+        """How the view is told to agents and people of its principal: `view`, `title`, `route`, `opened_at`."""
+        return {"view": self.id, "title": title, "route": self.route, "opened_at": self.opened_at.isoformat()}

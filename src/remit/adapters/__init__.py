@@ -1,0 +1,1 @@
+"""Towards agents: each door is an island over `SurfacePort`."""

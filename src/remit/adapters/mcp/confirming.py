@@ -1,0 +1,180 @@
+"""A call that needs a person: who is asked how, how long the answer is waited for (SPEC 7.5, 7.7, 12.5).
+
+No answer of a client decides anything: `accept` means that a link was opened, `decline` takes the request back,
+`cancel` leaves it where it is. A client that times out, cancels or vanishes ends no request.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from remit._base.limits import Limits
+from remit._model.consumer import Consumer
+from remit._model.outcome import Failed
+from remit._model.port import SurfacePort
+from remit._model.request_view import ConfirmationStatus
+from remit._toolset.result import ToolResult
+from remit.adapters.mcp.callers import Caller
+from remit.adapters.mcp.meta import to_call_result, to_pending_result
+
+QUESTION: Final = "confirmation"
+Answer = types.CallToolResult | types.InputRequiredResult
+Action = Literal["accept", "decline", "cancel"]
+Context = ServerRequestContext[object, object]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a call brings along: the request's id, and on which round of the modern era it is (0: none)."""
+
+    confirmation: str | None
+    round: int
+    action: Action | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One call under way: in which view, with what evidence, over which client."""
+
+    ctx: Context
+    caller: Caller
+    port: SurfacePort
+    evidence: Evidence
+    url: Callable[[str], str]
+    run: Callable[[str | None], Awaitable[ToolResult]]
+
+    @property
+    def consumer(self) -> Consumer:
+        """Who is calling."""
+        return self.caller.consumer
+
+    @property
+    def modern(self) -> bool:
+        """True on the era without a handshake, where the server cannot ask by itself."""
+        return self.ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def can_be_asked_by_url(ctx: Context) -> bool:
+    """Say whether the client has announced that it shows links to its person."""
+    capabilities = ctx.session.client_capabilities
+    elicitation = None if capabilities is None else capabilities.elicitation
+    return elicitation is not None and elicitation.url is not None
+
+
+def read_evidence(params: types.CallToolRequestParams, sent: str | None) -> Evidence:
+    """Evidence from `_meta` or from the state of an input request; the state is only an id and a number."""
+    state, _, count = (params.request_state or "").partition("~")
+    response = (params.input_responses or {}).get(QUESTION)
+    action = response.action if isinstance(response, types.ElicitResult) else None
+    rounds = int(count) if count.isascii() and count.isdigit() and len(count) < 3 else 1
+    return Evidence(confirmation=sent or state or None, round=rounds if state else 0, action=action)
+
+
+class Confirming:
+    """Runs exchanges; `stopping` answers everything that is held."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Answer every held call now, with what is known."""
+        self._stopping.set()
+
+    async def answer(self, exchange: Exchange) -> Answer:
+        """Run the call, and go on for as long as it waits for a person."""
+        evidence = exchange.evidence
+        if evidence.confirmation is not None and evidence.action == "decline":
+            await exchange.port.withdraw(evidence.confirmation, exchange.consumer)
+        result = await exchange.run(evidence.confirmation)
+        request = result.confirmation_id
+        if request is None:
+            return self._final(exchange, result)
+        if evidence.confirmation is None:
+            return await self._first(exchange, result, request)
+        if evidence.action == "cancel":
+            return self._plain(exchange, result, request)
+        if await self._held(exchange, request):
+            return self._final(exchange, await exchange.run(request))
+        if exchange.modern and 0 < evidence.round < self._limits.hold_rounds and not self._stopping.is_set():
+            # State only: the client comes back by itself and asks nobody a second time.
+            return types.InputRequiredResult(request_state=f"{request}~{evidence.round + 1}")
+        return self._plain(exchange, result, request)
+
+    async def _first(self, exchange: Exchange, result: ToolResult, request: str) -> Answer:
+        if not can_be_asked_by_url(exchange.ctx) or self._stopping.is_set():
+            return self._plain(exchange, result, request)
+        if exchange.modern:
+            question = types.ElicitRequest(
+                params=types.ElicitRequestURLParams(message=_message(result), url=exchange.url(request))
+            )
+            return types.InputRequiredResult(input_requests={QUESTION: question}, request_state=f"{request}~1")
+        return await self._asked(exchange, result, request)
+
+    async def _asked(self, exchange: Exchange, result: ToolResult, request: str) -> Answer:
+        """The handshake era: the question and the wait share one request."""
+        asking = asyncio.create_task(self._elicit(exchange, result, request))
+        holding = asyncio.create_task(self._held(exchange, request))
+        try:
+            await asyncio.wait({asking, holding}, return_when=asyncio.FIRST_COMPLETED)
+            action = asking.result() if asking.done() else None
+            if action == "decline":
+                await exchange.port.withdraw(request, exchange.consumer)
+                return self._final(exchange, await exchange.run(request))
+            if not holding.done() and action != "accept":
+                return self._plain(exchange, result, request)
+            if await holding:
+                return self._final(exchange, await exchange.run(request))
+            return self._plain(exchange, result, request)
+        finally:
+            for task in (asking, holding):
+                task.cancel()
+            await asyncio.gather(asking, holding, return_exceptions=True)
+
+    async def _elicit(self, exchange: Exchange, result: ToolResult, request: str) -> Action | None:
+        try:
+            answered = await exchange.ctx.session.elicit_url(
+                _message(result), exchange.url(request), request, related_request_id=exchange.ctx.request_id
+            )
+        except Exception:
+            # The door's edge: a client that fails to ask is a client that cannot ask.
+            logger.debug("the client could not be asked", exc_info=True)
+            return None
+        return answered.action
+
+    async def _held(self, exchange: Exchange, request: str) -> bool:
+        """Wait for the person at most `hold_s`; True when the request no longer waits."""
+        deciding = asyncio.ensure_future(exchange.port.decided(request, exchange.consumer, timeout=self._limits.hold_s))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({deciding, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            return deciding.done() and deciding.result() is not ConfirmationStatus.PENDING
+        finally:
+            deciding.cancel()
+            stopping.cancel()
+
+    def _final(self, exchange: Exchange, result: ToolResult) -> types.CallToolResult:
+        if result.confirmation_id is not None:
+            return self._plain(exchange, result, result.confirmation_id)
+        if exchange.evidence.confirmation is not None:
+            exchange.caller.settled(exchange.evidence.confirmation)
+        return to_call_result(result)
+
+    def _plain(self, exchange: Exchange, result: ToolResult, request: str) -> types.CallToolResult:
+        exchange.caller.told_plainly(request)
+        return to_pending_result(result, exchange.url(request))
+
+
+def _message(result: ToolResult) -> str:
+    summary = result.outcome.error.details.get("summary") if isinstance(result.outcome, Failed) else None
+    return (
+        f"A person has to decide in the application: {summary}" if isinstance(summary, str) else "A person must decide"
+    )

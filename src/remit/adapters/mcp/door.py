@@ -1,0 +1,157 @@
+"""The door as an ASGI application: a verified token with every request, one manager for both eras (SPEC 12.5, 15.5)."""
+
+import asyncio
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Final
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from remit._base.boundary import canonical
+from remit._base.clock import Clock
+from remit._base.limits import Limits
+from remit._session.views import Views
+from remit.adapters.mcp.callers import Identity
+from remit.adapters.mcp.pings import ping_every
+from remit.adapters.mcp.server import IDENTITY, Handlers
+
+PATH: Final = "/remit/mcp"
+BODY_BYTES: Final = 1_048_576
+"""The largest request body; inputs have a limit of their own, far below (SPEC 17)."""
+
+ResolveConsumer = Callable[[HTTPConnection], Identity | None]
+
+
+class McpDoor:
+    """Serves the surfaces of open views over MCP.
+
+    `resolve` says who is calling, from a token verified for this very request: None is 401, in one body whatever was
+    wrong. `decision_path` is where the application serves decision pages. Serves `/remit/mcp` as a route of its own, or
+    `/mcp` below a mount at `/remit`.
+    """
+
+    def __init__(
+        self, views: Views, resolve: ResolveConsumer, *, decision_path: str, clock: Clock, limits: Limits
+    ) -> None:
+        self._resolve = resolve
+        self._decision_path = decision_path
+        self._limits = limits
+        self._handlers = Handlers(views, clock, limits, self._decision_url)
+        self._manager = StreamableHTTPSessionManager(
+            self._handlers.server(version("remit")),
+            max_request_body_size=BODY_BYTES,
+            session_idle_timeout=limits.idle_session_s,
+            max_sessions=limits.sessions,
+        )
+        self._posts = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = False
+        self._ended = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+        self._draining: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            raise TypeError(f"the MCP door serves http, not {scope['type']}")
+        await self._answering(scope)(scope, receive, send)
+
+    async def start(self) -> None:
+        """Begin to serve; call once, inside the running loop."""
+        if self._serving is not None:
+            raise RuntimeError("the MCP door has been started before")
+        ping_every(self._limits.ping_s)
+        ready = asyncio.Event()
+        self._serving = asyncio.create_task(self._serve(ready))
+        await ready.wait()
+
+    def stopping(self) -> None:
+        """Answer held calls, end streams, take nothing new; what is running goes on until `stop` or its end."""
+        if self._closing:
+            return
+        self._closing = True
+        self._handlers.confirming.stop()
+        self._handlers.callers.close()
+        if self._serving is not None:
+            self._draining = asyncio.get_running_loop().create_task(self._drain())
+
+    async def stop(self) -> None:
+        """Stop serving; safe to call twice, and without a start."""
+        self.stopping()
+        if self._draining is not None:
+            await self._draining
+        if self._serving is not None:
+            await self._serving
+
+    def _answering(self, scope: Scope) -> ASGIApp:
+        if not _is_door(scope):
+            return PlainTextResponse("Not Found", status_code=404)
+        if self._closing or self._serving is None:
+            return PlainTextResponse("Not serving", status_code=503, headers={"Retry-After": "1"})
+        identity = self._resolve(HTTPConnection(scope))
+        if identity is None:
+            return _unauthorized()
+        scope[IDENTITY] = identity
+        # What the library compares when a handshake session is used again: the same agent of the same person.
+        scope["user"] = AuthenticatedUser(_owner(identity))
+        return self._counted if scope["method"] == "POST" else self._manager.handle_request
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._posts += 1
+        self._idle.clear()
+        try:
+            await self._manager.handle_request(scope, receive, send)
+        finally:
+            self._posts -= 1
+            if self._posts == 0:
+                self._idle.set()
+
+    async def _serve(self, ready: asyncio.Event) -> None:
+        # The manager holds a task group, which one task has to enter and leave.
+        async with self._manager.run():
+            ready.set()
+            await self._ended.wait()
+
+    async def _drain(self) -> None:
+        try:
+            async with asyncio.timeout(self._limits.stop_s):
+                await self._idle.wait()
+        except TimeoutError:
+            pass
+        self._ended.set()
+
+    def _decision_url(self, request: Request, confirmation_id: str) -> str:
+        # The Host has passed the allow-list; whatever stands before our own path is the application's prefix.
+        prefix, found, _ = request.scope["path"].rpartition(PATH)
+        base = f"{request.url.scheme}://{request.headers['host']}{prefix if found else ''}"
+        return f"{base}{self._decision_path}/{confirmation_id}"
+
+
+def _is_door(scope: Scope) -> bool:
+    root: str = scope.get("root_path", "")
+    path: str = scope["path"]
+    inner = path.removeprefix(root) if root else path
+    return inner.rstrip("/") in {"", "/mcp", PATH}
+
+
+def _owner(identity: Identity) -> AccessToken:
+    kind, issuer, actors, _ = identity.consumer.key
+    return AccessToken(
+        token="",
+        client_id=canonical([kind, *actors]).decode(),
+        scopes=[],
+        subject=canonical(list(identity.principal)).decode(),
+        claims={"iss": issuer or ""},
+    )
+
+
+def _unauthorized() -> JSONResponse:
+    return JSONResponse(
+        {"error": "invalid_token"}, status_code=401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'}
+    )

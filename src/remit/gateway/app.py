@@ -1,0 +1,250 @@
+"""`Gateway`: contract, policies and backend of a process, its sessions, and what they are served by (SPEC 14)."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import Final
+
+from starlette.requests import HTTPConnection
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from remit._base.clock import Clock, SystemClock
+from remit._base.ident import new_id
+from remit._base.limits import Limits
+from remit._contract.authority import Authority
+from remit._model.consumer import ConsumerKind, Principal
+from remit._model.request_view import CancelCause
+from remit._policy.policy import Policy
+from remit._session.decisions import Decisions
+from remit._session.delegation import Delegations, Keys
+from remit._session.port import Decide, Login
+from remit._session.session import VIEW_PREFIX, Session
+from remit._session.views import Views
+from remit._surface.surface import Surface
+from remit.adapters.mcp.callers import Identity
+from remit.adapters.mcp.door import PATH as DOOR_PATH
+from remit.adapters.mcp.door import McpDoor
+from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
+from remit.gateway.pages.approvals import PATH as PAGES_PATH
+from remit.gateway.pages.approvals import Approvals
+from remit.procedures.catalogue import Catalogue
+from remit.store.protocol import ConfirmationStore
+
+BEARER: Final = "bearer "
+logger = logging.getLogger(__name__)
+
+
+class Gateway:
+    """One object a process: what views are made of, and the doors through which agents and people reach them.
+
+    `policies` stand on every surface, `procedures` serves the references, `decide` answers confirmation requests
+    inline. Without `keys` tokens are signed with a key that lives as long as the process. `allowed_hosts` are the names
+    under which the application may be asked for (`app.example`, or `app.example:8443` for one port). A pending
+    authority (while the contract is being compiled) is accepted; no view opens then.
+    """
+
+    def __init__(  # noqa: PLR0913 - SPEC 14.0 fixes these keywords
+        self,
+        authority: Authority,
+        *,
+        procedures: Catalogue | None = None,
+        policies: Iterable[Policy] = (),
+        decide: Decide | None = None,
+        keys: Keys | None = None,
+        allowed_hosts: Iterable[str] = LOOPBACK,
+        store: ConfirmationStore | None = None,
+        clock: Clock | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        if not isinstance(authority, Authority):
+            raise TypeError("Gateway(authority, …) needs an Authority: Authority.load(beside=__file__)")
+        self._authority = authority
+        self._procedures = procedures
+        self._policies = tuple(policies)
+        self._decide = decide
+        self._store = store
+        self._clock = SystemClock() if clock is None else clock
+        self._limits = Limits() if limits is None else limits
+        self._hosts = AllowedHosts(allowed_hosts)
+        self._views = Views(self._clock, self._limits)
+        self._delegations = Delegations(Keys.fresh() if keys is None else keys, self._clock, self._limits)
+        self._door: McpDoor | None = None
+        self._has_pages = False
+        self._stopped = False
+
+    @property
+    def pending(self) -> bool:
+        """True while the contract is being compiled: nothing may be opened or served."""
+        return self._authority.pending
+
+    @property
+    def decisions(self) -> Decisions:
+        """Waiting requests of all views, for code of the host that decides."""
+        return Decisions(self._views)
+
+    def open_view(
+        self,
+        *,
+        principal: Callable[[], Principal | None],
+        host: Callable[[], object],
+        within: Callable[[], AbstractContextManager[object]],
+        title: str,
+        route: str,
+    ) -> Session:
+        """Make the session and surface of a page being built; no agent sees it before `connected`.
+
+        `principal` and `host` are asked per call, inside `within`. No principal now: PermissionError. More sessions
+        than `limits.sessions`, or a stopped gateway: RuntimeError.
+        """
+        if self._stopped:
+            raise RuntimeError("the gateway has been stopped")
+        if len(self._views) >= self._limits.sessions:
+            raise RuntimeError(f"more than {self._limits.sessions} sessions are open")
+        with within():
+            person = principal()
+        if person is None:
+            raise PermissionError("nobody is signed in, so there is no view to open")
+        surface = Surface(
+            self._authority,
+            principal=principal,
+            host=host,
+            policies=self._policies,
+            procedures=self._procedures,
+            decide=self._decide,
+            within=within,
+            store=self._store,
+            clock=self._clock,
+            limits=self._limits,
+        )
+        surface.set_route(route)
+        if self._has_pages:
+            surface.confirmations.attach_page()
+        session = Session(
+            id=new_id(VIEW_PREFIX),
+            principal=person.key,
+            title=title,
+            route=route,
+            opened_at=self._clock.now(),
+            surface=surface,
+        )
+        self._views.add(session)
+        self._reap_later(session)
+        return session
+
+    def connected(self, view_id: str, *, tab: str | None = None) -> None:
+        """The person's client is there. A view of the same principal with the same `tab` is closed at once."""
+        session = self._views.get(view_id)
+        if session is not None:
+            for replaced in self._views.connect(session, tab):
+                self.close_view(replaced.id, cause=CancelCause.VIEW_RELOADED)
+
+    def disconnected(self, view_id: str) -> None:
+        """The client is gone for now: agents no longer reach the view, its components stay mounted by their home."""
+        session = self._views.get(view_id)
+        if session is not None:
+            self._views.disconnect(session)
+            self._reap_later(session)
+
+    def close_view(self, view_id: str, *, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
+        """End the session of this view and dispose its surface; closing twice is a no-op."""
+        session = self._views.remove(view_id)
+        if session is not None:
+            session.surface.dispose(cause)
+
+    def routes(self, login: Login) -> list[BaseRoute]:
+        """The pages that ask who is signed in: decision page, list of waiting requests (HTML, person's session).
+
+        They belong to the application whose login `login` reads. Calling this gives every view opened afterwards a
+        channel for confirmations.
+        """
+        self._has_pages = True
+        return Approvals(self.decisions, login, self._clock).routes()
+
+    def door(self) -> ASGIApp:
+        """The MCP door as an ASGI application, guarded; mounted at `/remit` it serves `/remit/mcp`."""
+        if self._door is None:
+            self._door = McpDoor(
+                self._views, self._identify, decision_path=PAGES_PATH, clock=self._clock, limits=self._limits
+            )
+        return Guard(self._door, self._hosts)
+
+    def door_routes(self) -> list[BaseRoute]:
+        """The MCP door as a route of its own, `/remit/mcp`: it hides nothing else of the application below `/remit`."""
+        return [Route(DOOR_PATH, endpoint=self.door())]
+
+    def guard(self, app: ASGIApp) -> ASGIApp:
+        """Wrap the outermost application: Host and Origin allow-list for http and websocket scopes."""
+        return Guard(app, self._hosts)
+
+    def delegate(
+        self,
+        principal: Principal,
+        *,
+        actor: str,
+        scope: Iterable[str],
+        ttl: float | None = None,
+        session: str | None = None,
+        kind: ConsumerKind | str = ConsumerKind.MCP,
+    ) -> str:
+        """Mint a token with which `actor` reaches open views of this principal, within `scope` (SPEC 11.11).
+
+        `ttl` is seconds, 900 if not given; `session` narrows it to one view. For the host only.
+        """
+        return self._delegations.mint(principal, actor=actor, scope=scope, ttl=ttl, session=session, kind=kind)
+
+    async def start(self) -> None:
+        """Begin to serve; call once, inside the running loop."""
+        self.door()
+        if self._door is not None and not self.pending:
+            await self._door.start()
+
+    def stopping(self) -> None:
+        """Answer held calls and close streams; synchronous, called before the server drains. Safe to call twice."""
+        if self._door is not None:
+            self._door.stopping()
+
+    async def stop(self) -> None:
+        """Close every view and stop serving; safe to call twice."""
+        self._stopped = True
+        self.stopping()
+        for session in self._views.all():
+            self.close_view(session.id, cause=CancelCause.STOPPING)
+        if self._door is not None:
+            await self._door.stop()
+
+    def describe(self) -> Mapping[str, object]:
+        """What to paste into an agent's client: path of the door and the open views; no secret."""
+        views = [
+            {"view": session.id, "title": session.title, "route": session.route}
+            for session in self._views.all()
+            if session.connected
+        ]
+        return {"path": DOOR_PATH, "transport": "streamable-http", "views": views}
+
+    def _identify(self, connection: HTTPConnection) -> Identity | None:
+        headers = connection.headers.getlist("authorization")
+        if len(headers) != 1 or not headers[0].lower().startswith(BEARER):
+            return None
+        delegation = self._delegations.verify(headers[0][len(BEARER) :].strip())
+        if delegation is None:
+            return None
+        return Identity(
+            principal=delegation.principal,
+            consumer=delegation.consumer(),
+            session=delegation.session,
+            expires_at=delegation.expires_at,
+        )
+
+    def _reap_later(self, session: Session) -> None:
+        """A view whose client never came, or never came back, is closed after `limits.idle_session_s`."""
+        session.absences += 1
+        absence = session.absences
+
+        def reap() -> None:
+            alone = not session.connected and session.absences == absence
+            if alone and self._views.get(session.id) is session:
+                logger.info("a view without a client is closed")
+                self.close_view(session.id)
+
+        self._clock.call_later(self._limits.idle_session_s, reap)

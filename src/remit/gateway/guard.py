@@ -1,0 +1,101 @@
+"""The outermost door: only named hosts and origins come in, for pages, sockets and agents alike (SPEC 15.4)."""
+
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from remit._base.text import clean_line
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+"""The hosts of this machine, on any port."""
+
+_SHOWN: Final = 100
+_FORBIDDEN, _MISDIRECTED = 403, 421
+_POLICY_VIOLATION: Final = 1008
+
+
+class AllowedHosts:
+    """Host names that may be asked for: `app.example` on any port, `app.example:8443` on this one."""
+
+    __slots__ = ("_any_port", "_exact")
+
+    def __init__(self, hosts: Iterable[str]) -> None:
+        if isinstance(hosts, str):
+            raise TypeError(f"allowed hosts are a collection, not one text: write [{hosts!r}]")
+        named = {host.lower() for host in hosts}
+        self._exact = frozenset(named)
+        self._any_port = frozenset(host for host in named if _without_port(host) == host)
+
+    def allows(self, host: str) -> bool:
+        """Say whether a Host header names one of them."""
+        lowered = host.lower()
+        return lowered in self._exact or _without_port(lowered) in self._any_port
+
+    def allows_origin(self, origin: str) -> bool:
+        """Say whether an Origin header is http or https on one of them; `null` never is."""
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
+        plain = not (parts.path or parts.query or parts.fragment or "@" in parts.netloc)
+        return parts.scheme in {"http", "https"} and plain and self.allows(parts.netloc)
+
+
+class Guard:
+    """Wraps an application; a refusal names the value that was refused and runs nothing behind it.
+
+    A Host that is not allowed, missing or doubled is 421, an Origin that is not allowed is 403; a request without an
+    Origin comes from no page. A socket is refused before it opens.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or answer it."""
+        refusal = self._refusal(scope) if scope["type"] in {"http", "websocket"} else None
+        if refusal is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await refusal(scope, receive, send)
+        else:
+            await _close(refusal, scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or not self._hosts.allows(hosts[0]):
+            return _answer(_MISDIRECTED, "Host", hosts)
+        if any(not self._hosts.allows_origin(origin) for origin in origins):
+            return _answer(_FORBIDDEN, "Origin", origins)
+        return None
+
+
+def _answer(status: int, header: str, values: list[str]) -> PlainTextResponse:
+    shown = ", ".join(clean_line(value, _SHOWN) for value in values[:2]) or "(none)"
+    return PlainTextResponse(f"{header} not allowed: {shown}", status_code=status)
+
+
+async def _close(refusal: PlainTextResponse, scope: Scope, receive: Receive, send: Send) -> None:
+    await receive()
+    if "websocket.http.response" in scope.get("extensions", {}):
+        await send(
+            {
+                "type": "websocket.http.response.start",
+                "status": refusal.status_code,
+                "headers": refusal.raw_headers,
+            }
+        )
+        await send({"type": "websocket.http.response.body", "body": refusal.body})
+    else:
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() and (not name.startswith("[") or name.endswith("]")) else host

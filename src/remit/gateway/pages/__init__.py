@@ -1,0 +1,1 @@
+"""Pages for the person's own session: plain HTML that works without a script."""
