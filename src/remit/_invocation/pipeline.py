@@ -175,7 +175,7 @@ class Pipeline:
 
     def _hand_over(self, call: Call, outcome: Outcome) -> None:
         if call.outcome is None:
-            call.outcome = outcome
+            settle.repeat(call, outcome)
             self._finish(call)
 
     def _finish(self, call: Call) -> None:

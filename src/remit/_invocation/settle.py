@@ -92,6 +92,11 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     _journal(call, error, part, reason, happened)
 
 
+def repeat(call: Call, outcome: Outcome) -> None:
+    """Answer a repeat with the outcome of the call it repeats; nothing more happens, so nothing more is written."""
+    call.outcome = outcome
+
+
 def late(call: Call, error: AgentError | None, part: Part, cause: BaseException | None) -> None:
     """The code of a call that was answered before has come back: only the journal hears of it (SPEC 6.7)."""
     if not call.started:

@@ -1,0 +1,47 @@
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from remit._registry.entered import Entered, Raised
+
+
+def test_without_within_the_function_is_called_plainly() -> None:
+    assert Entered(None).call(lambda a, b: a + b, 1, b=2) == 3
+
+
+async def test_within_is_entered_in_the_task_that_runs_the_code_and_left_after_it_was_awaited() -> None:
+    tasks: list[object] = []
+
+    @contextmanager
+    def within() -> Iterator[None]:
+        tasks.append(asyncio.current_task())
+        yield
+        tasks.append("left")
+
+    async def handler() -> str:
+        await asyncio.sleep(0)
+        tasks.append(asyncio.current_task())
+        return "done"
+
+    assert await Entered(within).run(handler) == "done"
+    here = asyncio.current_task()
+    assert tasks == [here, here, "left"]
+
+
+def test_what_application_code_raises_is_an_answer() -> None:
+    problem = ValueError("no")
+
+    def raising() -> None:
+        raise problem
+
+    assert Entered(None).attempt(raising) == Raised(problem)
+
+
+def test_what_is_no_exception_of_the_application_passes() -> None:
+    def stopping() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Entered(None).attempt(stopping)
