@@ -1,0 +1,1 @@
+"""Homes for components: what joins a view of a framework to a gateway (SPEC 14)."""
