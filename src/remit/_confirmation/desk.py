@@ -25,6 +25,8 @@ from remit.store.protocol import ConfirmationStore
 REMEMBERED: Final = 128
 SOONEST_S: Final = 0.001
 
+_KNOWN: Final = {Happened.UNKNOWN: 0, Happened.NONE: 1, Happened.DONE: 2}
+
 Status = ConfirmationStatus
 DeciderNow = Callable[[Decider], Decider | None]
 Enter = Callable[[], AbstractContextManager[object]]
@@ -229,7 +231,12 @@ class Desk:
         self._become(record, Status.SPENT)
 
     async def settled(self, record: RequestRecord, happened: Happened) -> None:
-        """Remember what became of the run that spent the approval."""
+        """Remember what became of the run that spent the approval.
+
+        What is known is not forgotten again: `done` beats `none`, and both beat `unknown`.
+        """
+        if record.status is not Status.SPENT or _KNOWN[happened] <= _KNOWN[record.happened or Happened.UNKNOWN]:
+            return
         record.happened = happened
         await self._store.transition(record.id, Status.SPENT.value, Status.SPENT.value, outcome=happened.value)
 

@@ -220,27 +220,12 @@ class AuditLog:
         if level is _NONE and code is None and cause is None and stacks is votes:
             return
         self._sequence = sequence = self._sequence + 1
-        raw = (  # a plain tuple: the class would cost three times as much, on every call
-            sequence,
-            self._now(),
-            type,
-            registration,
-            capability,
-            invocation,
-            correlation_id,
-            consumer,
-            principal,
-            decider,
-            confirmation,
-            status,
-            code,
-            why,
-            stacks,
-            durations,
-            outcome,
-            contract_hash,
+        # A plain tuple: making the class would cost three times as much, on every call.
+        raw = (
+            sequence, self._now(), type, registration, capability, invocation, correlation_id, consumer, principal,
+            decider, confirmation, status, code, why, stacks, durations, outcome, contract_hash,
             None if cause is None else stack_of(cause),
-        )
+        )  # fmt: skip
         self._entries.append(raw)
         if level is _FULL:
             self._keep(sequence, input, output)

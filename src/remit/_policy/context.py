@@ -37,8 +37,9 @@ class Counters:
 class Counter:
     """One number of a policy.
 
-    It is forgotten after an hour without `add`, and when more than 10,000 others were used since: put the time window
-    into the key, as in `ctx.counter(f"minute:{ctx.clock.now():%H%M}")`.
+    Count in `authorize`: `discover` runs for every listing, too. A counter is forgotten after an hour without `add`, and
+    when more than 10,000 others were used since. Put the time window into the key, as in
+    `ctx.counter(f"mine:{ctx.clock.now():%H%M}")`.
     """
 
     _counters: Counters

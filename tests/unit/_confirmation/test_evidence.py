@@ -91,6 +91,17 @@ async def test_spent_evidence_tells_the_outcome_unknown_until_it_is_settled() ->
     await desk.broker.settled(record, Happened.DONE)
     assert (await refused(desk.broker.check(record.id, asking()))).details == {"reason": "spent", "outcome": "done"}
     assert (await desk.store.get(record.id)).outcome == "done"
+    await desk.broker.settled(record, Happened.UNKNOWN)
+    await desk.broker.settled(record, Happened.NONE)
+    assert record.happened is Happened.DONE
+
+
+async def test_only_a_spent_request_has_an_outcome() -> None:
+    desk = Desk()
+    record = await desk.approved()
+    await desk.broker.settled(record, Happened.DONE)
+    assert record.happened is None
+    assert await desk.broker.check(record.id, asking()) is record
 
 
 async def test_after_spending_the_identical_call_is_a_new_question() -> None:
@@ -318,3 +329,16 @@ async def test_ended_requests_are_forgotten_in_the_end_and_open_ones_never() -> 
     assert desk.host.get(ids[0]) is None
     assert desk.host.get(ids[-1]) is not None
     assert await desk.broker.check(kept.id, asking()) is kept
+
+
+async def test_how_a_request_ended_is_told_to_its_requester_unless_it_was_spent() -> None:
+    desk = Desk()
+    record = await desk.broker.ask(asking())
+    assert desk.broker.ended(record.id, BOT.key) is None
+    await desk.host.deny(record.id, ADA_HERSELF)
+    ended = desk.broker.ended(record.id, BOT.key)
+    assert ended is not None and ended.details == {"reason": "denied"}
+    assert desk.broker.ended(record.id, OTHER.key) is None
+    spent = await desk.approved(asking({"n": 1}))
+    await desk.broker.spend(spent)
+    assert desk.broker.ended(spent.id, BOT.key) is None
