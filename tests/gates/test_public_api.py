@@ -1,4 +1,4 @@
-"""The public names are what spec/public-api.toml lists, and nothing else."""
+"""The public names are what spec/public-api.toml lists, and nothing else; their order in `__all__` is the linter's."""
 
 import ast
 import tomllib
@@ -52,8 +52,6 @@ def faults(package: Path, file: Path) -> list[str]:
             if module in names:
                 found.append(f"{module}: listed, but has no __all__")
             continue
-        if own != sorted(own):
-            found.append(f"{module}: __all__ is not sorted")
         if module not in names:
             found.append(f"{module}: has an __all__, but is not listed")
             continue
@@ -81,7 +79,6 @@ def test_the_gate_sees_both_directions(tmp_path: Path) -> None:
     )
     assert faults(package, file) == [
         "remit.gone: listed, but not there",
-        "remit: __all__ is not sorted",
         "remit.extra: public, but not listed",
         "remit.missing: listed, but not public",
         "remit.errors: has an __all__, but is not listed",
