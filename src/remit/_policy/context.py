@@ -37,7 +37,7 @@ class Counters:
 class Counter:
     """One number of a policy.
 
-    Count in `authorize`: `discover` runs for every listing, too. A counter is forgotten after an hour without `add`, and
+    Count in `authorize`: `discover` runs for every listing, too. It is forgotten after an hour without `add`, and
     when more than 10,000 others were used since. Put the time window into the key, as in
     `ctx.counter(f"mine:{ctx.clock.now():%H%M}")`.
     """
