@@ -8,15 +8,19 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
+from remit._base.bounded import Bounded
 from remit._base.clock import Clock
+from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._model.consumer import Consumer, ConsumerKind, Principal
 from remit._model.pattern import Patterns
 from remit._session.session import PrincipalKey
+from remit.errors import DefinitionError
 
 ISSUER: Final = "remit"
 SECRET_BYTES: Final = 32
+VERIFIED: Final = 1_000
 _REQUIRED: Final = ["iss", "aud", "sub", "act", "scope", "nbf", "exp", "jti"]
 
 Key = Ed25519PrivateKey | Ed25519PublicKey | bytes
@@ -75,7 +79,10 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegation:
-    """A verified token: whose views, by which agent, within what, until when (epoch seconds)."""
+    """A verified token: whose views, by which agent, within what, from when until when (epoch seconds).
+
+    `consumer` is what it stands for; the grant id of its key is the token's own id.
+    """
 
     principal: PrincipalKey
     actor: str
@@ -84,18 +91,9 @@ class Delegation:
     jti: str
     issuer: str
     kind: ConsumerKind
+    not_before: float
     expires_at: float
-
-    def consumer(self) -> Consumer:
-        """The consumer this token stands for; its grant id is the token's own id."""
-        return Consumer(
-            self.actor,
-            kind=self.kind,
-            scope=self.scope,
-            issuer=self.issuer,
-            actors=(self.actor,),
-            grant=self.jti,
-        )
+    consumer: Consumer
 
 
 class Delegations:
@@ -105,6 +103,8 @@ class Delegations:
         self._keys = keys
         self._clock = clock
         self._limits = limits
+        # The signature of equal bytes stays valid; times are looked at with every request.
+        self._verified: Bounded[tuple[str, ConsumerKind], Delegation] = Bounded(VERIFIED, limits.token_s, clock)
 
     def mint(
         self,
@@ -149,29 +149,34 @@ class Delegations:
 
     def verify(self, token: str, *, kind: ConsumerKind = ConsumerKind.MCP) -> Delegation | None:
         """The delegation a token carries for this kind of door, now; None for whatever is not exactly that."""
-        claims = self._keys.verified(token, issuer=ISSUER, audience=_audience(kind))
-        if claims is None:
-            return None
-        delegation = _delegation(claims, kind)
-        if delegation is None or len(delegation.scope) > self._limits.scope_patterns:
-            return None
-        not_before, now = claims["nbf"], self._clock.now().timestamp()
-        if not isinstance(not_before, int) or not not_before <= now < delegation.expires_at:
-            return None
-        return delegation
+        remembered = (sha256_hex(token.encode("utf-8", "surrogatepass")), kind)
+        delegation = self._verified.get(remembered)
+        if delegation is None:
+            claims = self._keys.verified(token, issuer=ISSUER, audience=_audience(kind))
+            delegation = None if claims is None else _delegation(claims, kind)
+            if delegation is None or len(delegation.scope) > self._limits.scope_patterns:
+                return None
+            self._verified.put(remembered, delegation)
+        return delegation if delegation.not_before <= self._clock.now().timestamp() < delegation.expires_at else None
 
 
 def _delegation(claims: Mapping[str, object], kind: ConsumerKind) -> Delegation | None:
+    """Take claims apart that one of our keys has signed; None when a field is not what `mint` writes there."""
     subject, act, scope, jti = claims["sub"], claims["act"], claims["scope"], claims["jti"]
     actor = act.get("sub") if isinstance(act, dict) else None
-    tenant, session, expires = claims.get("tenant"), claims.get("session"), claims["exp"]
+    tenant, session = claims.get("tenant"), claims.get("session")
+    not_before, expires = claims["nbf"], claims["exp"]
     if not (isinstance(subject, str) and isinstance(actor, str) and actor and isinstance(jti, str)):
         return None
     if not isinstance(scope, list) or not all(isinstance(text, str) for text in scope):
         return None
     if not (tenant is None or isinstance(tenant, str)) or not (session is None or isinstance(session, str)):
         return None
-    if not isinstance(expires, int | float):
+    if not isinstance(not_before, int | float) or not isinstance(expires, int | float):
+        return None
+    try:
+        consumer = Consumer(actor, kind=kind, scope=scope, issuer=ISSUER, actors=(actor,), grant=jti)
+    except DefinitionError:
         return None
     return Delegation(
         principal=(tenant, subject),
@@ -181,7 +186,9 @@ def _delegation(claims: Mapping[str, object], kind: ConsumerKind) -> Delegation 
         jti=jti,
         issuer=ISSUER,
         kind=kind,
+        not_before=float(not_before),
         expires_at=float(expires),
+        consumer=consumer,
     )
 
 

@@ -1,6 +1,7 @@
 """The toolset: one tool a visible capability, calls resolved through what was listed (SPEC 12.1, 12.2, 12.4)."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ from remit._base.ident import is_invocation_id
 from remit._base.limits import Limits
 from remit._model.consumer import Consumer
 from remit._model.effects import Kind
-from remit._model.listing import Listed, Snapshot
+from remit._model.listing import Listed
 from remit._model.outcome import Failed, Outcome
 from remit._model.port import SurfacePort
 from remit._model.request import Invocation
@@ -28,19 +29,9 @@ class Tool:
     definition: Definition
     listed: Listed
 
-    @property
-    def pin(self) -> Pin:
-        """What the name means now."""
-        return Pin(id=self.listed.id, instance=addressed(self.listed), registration=self.listed.registration)
-
     def state(self) -> dict[str, object]:
         """The live part: `available`, and `reason` and `note` where there are any."""
-        state: dict[str, object] = {"available": self.listed.available}
-        if self.listed.reason is not None:
-            state["reason"] = self.listed.reason
-        if self.listed.note is not None:
-            state["note"] = self.listed.note
-        return state
+        return state_of(self.listed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +60,21 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """Where a call goes: what it is sent as, and the tool that has the name now, if any has."""
+    """Where a call goes: what it is sent as, and the capability that has the name now, if any has."""
 
     invocation: Invocation
-    tool: Tool | None
-    present: dict[str, Tool]
+    listed: Listed | None
+    present: Mapping[str, Pin]
     surface_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """The names of one set of registrations: in the order of the snapshot, and what each means."""
+
+    key: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+    pins: Mapping[str, Pin]
 
 
 class Toolset:
@@ -85,7 +85,7 @@ class Toolset:
     room for a prefix that the client adds to names. A toolset decides nothing: the surface does, for every call.
     """
 
-    __slots__ = ("_budget", "_consumer", "_definitions", "_limits", "_pins", "_port", "_waits")
+    __slots__ = ("_budget", "_consumer", "_definitions", "_limits", "_names", "_pins", "_port", "_waits")
 
     def __init__(
         self,
@@ -105,16 +105,21 @@ class Toolset:
         self._budget = name_budget
         self._definitions = Definitions(consumer, own_clock)
         self._pins = Pins(own_clock, self._limits)
+        self._names = _Names(key=(), names=(), pins={})
 
     def listing(self) -> Listing:
         """List the tools there are now; names that were not listed before are pinned to what they mean now."""
         snapshot = self._port.snapshot(self._consumer)
-        present = self._named(snapshot)
-        self._pins.listed({name: tool.pin for name, tool in present.items()})
+        visible = snapshot.capabilities()
+        names = self._named(visible)
+        self._pins.listed(names.pins)
         return Listing(
             surface_id=snapshot.surface_id,
             surface_version=snapshot.surface_version,
-            tools=tuple(present.values()),
+            tools=tuple(
+                Tool(name=name, definition=self._definitions.of(listed.descriptor), listed=listed)
+                for name, listed in zip(names.names, visible, strict=True)
+            ),
         )
 
     def definitions(self) -> list[dict[str, object]]:
@@ -127,7 +132,8 @@ class Toolset:
 
     def states(self) -> dict[str, dict[str, object]]:
         """Tell for each tool whether it is available now, why not, and the author's live note."""
-        return {tool.name: tool.state() for tool in self._named(self._port.snapshot(self._consumer)).values()}
+        visible = self._port.snapshot(self._consumer).capabilities()
+        return {name: state_of(listed) for name, listed in zip(self._named(visible).names, visible, strict=True)}
 
     async def call(
         self,
@@ -154,22 +160,19 @@ class Toolset:
         """Run one call and answer at once, as doors need it; never waits for a person."""
         target = self._target(call)
         outcome = await self._port.invoke(target.invocation, self._consumer, timeout=timeout)
-        registration = target.invocation.registration
-        tool = target.tool
-        if tool is not None and registration in {None, UNLISTED}:
-            registration = tool.listed.registration
+        registration, listed = target.invocation.registration, target.listed
+        if listed is not None and registration in {None, UNLISTED}:
+            registration = listed.registration
         if isinstance(outcome, Failed) and outcome.error.code is ErrorCode.STALE_CAPABILITY:
-            present = self._named(self._port.snapshot(self._consumer)).get(call.name)
-            registration = None if present is None else present.listed.registration
-            if present is not None:
-                self._pins.told(call.name, present.pin)
-                outcome = with_present(outcome, call.name, present.listed)
-        elif tool is not None and _reads_component(tool, outcome):
-            self._pins.observed(tool.listed.registration, {name: t.pin for name, t in target.present.items()})
+            present = self._told_anew(call.name)
+            registration = None if present is None else present.registration
+            outcome = outcome if present is None else with_present(outcome, call.name, present)
+        elif listed is not None and _read_component(listed, outcome):
+            self._pins.observed(listed.registration, target.present)
         called = Called(
             name=call.name,
             call_id=call.id,
-            definition=None if tool is None else tool.definition,
+            definition=None if listed is None else self._definitions.of(listed.descriptor),
             registration=None if registration == UNLISTED else registration,
             surface_id=target.surface_id,
         )
@@ -178,38 +181,58 @@ class Toolset:
     async def continue_(self, confirmation_id: str) -> ToolResult:
         """Run the stored exact call of a request with the request as evidence; decides nothing (SPEC 7.7)."""
         snapshot = self._port.snapshot(self._consumer)
+        visible = snapshot.capabilities()
+        named = zip(self._named(visible).names, visible, strict=True)
         outcome = await self._port.continue_(confirmation_id, self._consumer)
-        tools = self._named(snapshot).values()
-        tool = next((tool for tool in tools if tool.listed.id == outcome.capability_id), None)
+        name, listed = next(((n, one) for n, one in named if one.id == outcome.capability_id), ("", None))
         called = Called(
-            name=outcome.capability_id if tool is None else tool.name,
+            name=name or outcome.capability_id,
             call_id=outcome.invocation_id,
-            definition=None if tool is None else tool.definition,
-            registration=None if tool is None else tool.listed.registration,
+            definition=None if listed is None else self._definitions.of(listed.descriptor),
+            registration=None if listed is None else listed.registration,
             surface_id=snapshot.surface_id,
         )
         return to_result(outcome, called)
 
-    def _named(self, snapshot: Snapshot) -> dict[str, Tool]:
-        visible = snapshot.capabilities()
-        counts: dict[str, int] = {}
-        for listed in visible:
-            counts[listed.id] = counts.get(listed.id, 0) + 1
-        by_name = {(listed.id, addressed(listed) if counts[listed.id] > 1 else None): listed for listed in visible}
-        return {
-            name: Tool(name=name, definition=self._definitions.of(by_name[key].descriptor), listed=by_name[key])
-            for name, key in wire_names(by_name, budget=self._budget).items()
+    def _told_anew(self, name: str) -> Listed | None:
+        """What a name means now, pinned because the answer shows it."""
+        visible = self._port.snapshot(self._consumer).capabilities()
+        names = self._named(visible)
+        if name not in names.pins:
+            return None
+        self._pins.told(name, names.pins[name])
+        return visible[names.names.index(name)]
+
+    def _named(self, visible: tuple[Listed, ...]) -> _Names:
+        key = tuple((listed.id, listed.registration) for listed in visible)
+        if key == self._names.key:
+            return self._names
+        addresses = [addressed(listed) for listed in visible]
+        counts = Counter(listed.id for listed in visible)
+        entries = [
+            (listed.id, address if counts[listed.id] > 1 else None)
+            for listed, address in zip(visible, addresses, strict=True)
+        ]
+        by_entry = {entry: name for name, entry in wire_names(entries, budget=self._budget).items()}
+        names = tuple(by_entry[entry] for entry in entries)
+        pins = {
+            name: Pin(id=listed.id, instance=address, registration=listed.registration)
+            for name, listed, address in zip(names, visible, addresses, strict=True)
         }
+        self._names = _Names(key=key, names=names, pins=pins)
+        return self._names
 
     def _target(self, call: ToolCall) -> _Target:
         snapshot = self._port.snapshot(self._consumer)
-        present = self._named(snapshot)
-        self._pins.observe({name: tool.pin for name, tool in present.items()})
-        tool, pin = present.get(call.name), self._pins.get(call.name)
+        visible = snapshot.capabilities()
+        names = self._named(visible)
+        self._pins.observe(names.pins)
+        now, pin = names.pins.get(call.name), self._pins.get(call.name)
+        listed = None if now is None else visible[names.names.index(call.name)]
         registration = call.registration
-        if tool is not None:
-            capability, instance = tool.listed.id, addressed(tool.listed)
-            if registration is None and not tool.listed.descriptor.effect.reads_only:
+        if now is not None and listed is not None:
+            capability, instance = now.id, now.instance
+            if registration is None and not listed.descriptor.effect.reads_only:
                 registration = UNLISTED if pin is None else pin.registration
         elif pin is not None:
             capability, instance = pin.id, pin.instance
@@ -228,7 +251,7 @@ class Toolset:
             confirmation=call.confirmation,
             correlation_id=call.correlation_id,
         )
-        return _Target(invocation=invocation, tool=tool, present=present, surface_id=snapshot.surface_id)
+        return _Target(invocation=invocation, listed=listed, present=names.pins, surface_id=snapshot.surface_id)
 
 
 def addressed(listed: Listed) -> str:
@@ -245,5 +268,15 @@ def as_invocation_id(call_id: str) -> str:
     return "call-" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _reads_component(tool: Tool, outcome: Outcome) -> bool:
-    return tool.listed.descriptor.kind is Kind.OBSERVATION and not isinstance(outcome, Failed)
+def state_of(listed: Listed) -> dict[str, object]:
+    """The live part of a capability: `available`, and `reason` and `note` where there are any."""
+    state: dict[str, object] = {"available": listed.available}
+    if listed.reason is not None:
+        state["reason"] = listed.reason
+    if listed.note is not None:
+        state["note"] = listed.note
+    return state
+
+
+def _read_component(listed: Listed, outcome: Outcome) -> bool:
+    return listed.descriptor.kind is Kind.OBSERVATION and not isinstance(outcome, Failed)

@@ -40,8 +40,9 @@ class Pins:
 
     def observe(self, present: Mapping[str, Pin]) -> None:
         """Take note of what is listed now, without telling anybody: names that have gone begin to age."""
-        for name in [name for name in self._listed if name not in present]:
-            self._gone.put(name, self._listed.pop(name))
+        if self._listed.keys() - present.keys():
+            for name in [name for name in self._listed if name not in present]:
+                self._gone.put(name, self._listed.pop(name))
         for name in [name for name, _ in self._gone.items() if name in present]:
             pin = self._gone.pop(name)
             if pin is not None:

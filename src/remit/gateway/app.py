@@ -231,7 +231,7 @@ class Gateway:
             return None
         return Identity(
             principal=delegation.principal,
-            consumer=delegation.consumer(),
+            consumer=delegation.consumer,
             session=delegation.session,
             expires_at=delegation.expires_at,
         )

@@ -20,9 +20,9 @@ from remit._toolset.pins import UNLISTED
 from remit.errors import (
     AgentError,
     ErrorCode,
+    Retry,
     capability_not_found,
     confirmation_required,
-    server_approval_required,
     stale_capability,
 )
 
@@ -301,7 +301,13 @@ async def test_a_remote_toolset_answers_that_a_person_is_needed() -> None:
 async def test_a_backends_own_approval_is_not_waited_for() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", DISABLE)
-    surface.answers = [server_approval_required("ticket-1")]
+    own = AgentError(
+        code=ErrorCode.CONFIRMATION_REQUIRED,
+        message="The backend asks for an approval of its own.",
+        retry=Retry.NO,
+        details={"origin": "server"},
+    )
+    surface.answers = [own]
     result = await toolset(surface, waits=True).call("domain_devices__disable")
     assert isinstance(result.outcome, Failed)
     assert result.outcome.error.code is ErrorCode.CONFIRMATION_REQUIRED
