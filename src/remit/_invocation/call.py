@@ -14,7 +14,7 @@ from remit._model.request import Invocation
 from remit._policy.chain import Vote
 from remit._policy.decision import RequireConfirmation
 from remit._registry.state import Bound
-from remit._registry.visibility import Viewer
+from remit._registry.viewer import Viewer
 
 Release = Callable[[], None]
 

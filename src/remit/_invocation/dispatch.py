@@ -9,7 +9,8 @@ from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.event import EventType
 from remit._policy.decision import Deny
-from remit._registry.visibility import State, Viewer, see
+from remit._registry.viewer import Viewer
+from remit._registry.visibility import State, see
 from remit.errors import (
     Happened,
     Refusal,

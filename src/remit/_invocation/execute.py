@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from remit._base.boundary import Json, NotJson, take
+from remit._base.boundary import Json
 from remit._base.clock import Clock
 from remit._invocation.call import Call
 from remit._model.answers import Refused
 from remit._model.context import Context
 from remit._policy.chain import PolicyFault
 from remit._registry.entered import Entered
-from remit._registry.visibility import Viewer
+from remit._registry.viewer import Viewer
 from remit.errors import (
     AgentError,
     Happened,
@@ -25,8 +25,6 @@ from remit.errors import (
     timeout,
 )
 from remit.procedures.errors import BackendError
-
-DETAIL_BYTES = 2_048
 
 
 class Runnable(Protocol):
@@ -67,7 +65,8 @@ async def execute(call: Call, part: Part) -> None:
     finally:
         call.execution_s = part.clock.monotonic() - call.executed_at
     if isinstance(call.result, Refused):
-        raise Refusal(_refused(call.result))
+        answer = call.result
+        raise Refusal(precondition_failed(answer.reason, {**answer.shown(), "outcome": answer.outcome.value}))
 
 
 def _handler(call: Call, part: Part) -> object:
@@ -113,15 +112,6 @@ def _context(call: Call, part: Part) -> Context:
         evidence=None if call.evidence is None else call.evidence.id,
         idempotency_key=part.idempotency_key(call),
     )
-
-
-def _refused(refused: Refused) -> AgentError:
-    try:
-        value, _ = take(refused.details, max_bytes=DETAIL_BYTES)
-        details = dict(value) if isinstance(value, dict) else {}
-    except NotJson:
-        details = {}
-    return precondition_failed(refused.reason, {**details, "outcome": refused.outcome.value})
 
 
 def backend_refusal(error: BackendError, call: Call) -> AgentError:

@@ -2,18 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from remit._base.boundary import Json, canonical, take
-from remit._base.bounded import Bounded, Full
-from remit._base.clock import Clock
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
-from remit._base.limits import Limits
 from remit._invocation.call import Call
+from remit._invocation.ledger import Ledger, keeps
 from remit._model.consumer import ConsumerKey
-from remit._model.outcome import Ok, Outcome
+from remit._model.outcome import Outcome
 from remit._model.request import Invocation
 from remit.errors import Refusal, invocation_conflict, rate_limited
 
@@ -24,106 +21,6 @@ class HandedOver(Exception):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__("handed over")
         self.outcome = outcome
-
-
-class Entry:
-    """What is known of one invocation id: the running call, or how it ended."""
-
-    __slots__ = ("call", "fingerprint", "keep", "outcome", "size")
-
-    def __init__(self, fingerprint: str, call: Call) -> None:
-        self.fingerprint = fingerprint
-        self.call: Call | None = call
-        self.outcome: Outcome | None = None
-        self.size = 0
-        self.keep = False
-
-
-class Ledger:
-    """Invocation ids of one surface, apart per consumer; bounded in entries, bytes and time.
-
-    Only what settled after it had started is stored; an entry of a non-idempotent call is not evicted before its time;
-    a running call never blocks eviction.
-    """
-
-    __slots__ = ("_at_most", "_clock", "_limits", "_of", "running")
-
-    def __init__(self, limits: Limits, clock: Clock) -> None:
-        self._limits = limits
-        self._clock = clock
-        self._of: dict[ConsumerKey, Bounded[str, Entry]] = {}
-        self._at_most: dict[
-            ConsumerKey, int
-        ] = {}  # no less than the bytes held; counted anew only when that is too many
-        self.running: dict[tuple[ConsumerKey, str], Entry] = {}
-
-    def find(self, key: ConsumerKey, invocation_id: str) -> Entry | None:
-        """The entry of this id, running or stored."""
-        entry = self.running.get((key, invocation_id))
-        if entry is None and key in self._of:
-            entry = self._of[key].get(invocation_id)
-        return entry
-
-    def begin(self, call: Call) -> None:
-        """Remember a running call under its id."""
-        self.running[call.key, call.invocation_id] = Entry(call.fingerprint, call)
-
-    def end(self, call: Call, *, stored: bool, keep: bool, size: int) -> None:
-        """The call has settled; keep its outcome if it is to be stored. `size` is the output's in bytes."""
-        entry = self.running.get((call.key, call.invocation_id))
-        if entry is None or entry.call is not call:
-            return
-        del self.running[call.key, call.invocation_id]
-        if not stored or call.outcome is None:
-            return
-        outcome = call.outcome
-        if isinstance(outcome, Ok) and size > self._limits.replay_output_bytes:
-            outcome, size = _without_output(outcome), 0
-        entry.call, entry.outcome, entry.keep, entry.size = None, outcome, keep, size
-        self._store(call.key, call.invocation_id, entry)
-
-    def _store(self, key: ConsumerKey, invocation_id: str, entry: Entry) -> None:
-        entries = self._of.get(key)
-        if entries is None:
-            entries = self._of[key] = Bounded(
-                self._limits.replay_entries,
-                self._limits.replay_s,
-                self._clock,
-                keep=lambda _id, held: held.keep,
-            )
-        if self._at_most.get(key, 0) + entry.size > self._limits.replay_bytes:
-            self._at_most[key] = self._make_room(entries, entry)
-        self._at_most[key] = self._at_most.get(key, 0) + entry.size
-        with suppress(Full):  # every entry must be kept, and this one need not: nobody was told its id beforehand
-            entries.put(invocation_id, entry)
-
-    def _make_room(self, entries: Bounded[str, Entry], entry: Entry) -> int:
-        """Evict until the entry fits, or keep it without its output; return the bytes that stay."""
-        held = sum(other.size for _, other in entries.items())
-        while held + entry.size > self._limits.replay_bytes:
-            if not entries.evict():
-                entry.outcome = _without_output(entry.outcome) if isinstance(entry.outcome, Ok) else entry.outcome
-                entry.size = 0
-                break
-            held = sum(other.size for _, other in entries.items())
-        return held
-
-    def has_room(self, key: ConsumerKey) -> bool:
-        """Whether one more non-idempotent call of this consumer could be kept."""
-        entries = self._of.get(key)
-        if entries is None or len(entries) < self._limits.replay_entries:
-            return True
-        return any(not held.keep for _, held in entries.items())
-
-
-def _without_output(outcome: Ok) -> Ok:
-    return Ok(
-        invocation_id=outcome.invocation_id,
-        capability_id=outcome.capability_id,
-        output=None,
-        surface_version=outcome.surface_version,
-        surface_changed=outcome.surface_changed,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +88,3 @@ async def hand_over(call: Call, part: Part) -> None:
         part.leave(running)
         raise
     raise HandedOver(outcome)
-
-
-def keeps(call: Call) -> bool:
-    """Whether the outcome must be kept for its whole time: not idempotent, and named by a caller who may repeat it."""
-    return call.request.id is not None and not call.live.plan.descriptor.idempotent

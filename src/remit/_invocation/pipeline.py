@@ -3,11 +3,9 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from remit._base.clock import Clock
 from remit._base.ident import new_id
 from remit._invocation import (
     admit,
@@ -24,6 +22,7 @@ from remit._invocation import (
     settle,
 )
 from remit._invocation.call import Call
+from remit._invocation.parts import Parts
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect
 from remit._model.outcome import Outcome
@@ -42,26 +41,6 @@ from remit.errors import (
 _EAGER: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What each phase gets; it gets no more."""
-
-    envelope: envelope.Part
-    identity: identity.Ledger
-    stored_call: Callable[[str, ConsumerKey], Invocation | None]
-    resolve: resolve.Part
-    authorize: authorize.Part
-    effective_input: effective_input.Part
-    review: review.Part
-    precondition: precondition.Part
-    confirm: confirm.Part
-    admit: admit.Part
-    dispatch: dispatch.Part
-    execute: execute.Part
-    settle: settle.Part
-    clock: Clock
-
-
 Phase = Callable[[Call, Any], Awaitable[None] | None]
 Step = tuple[Phase, object, bool]
 
@@ -75,7 +54,7 @@ class Pipeline:
         self._clock = parts.clock
         self._settle = parts.settle
         self._running: dict[Call, None] = {}
-        ledger = identity.Part(parts.identity, parts.stored_call, self.leave)
+        ledger = identity.Part(parts.ledger, parts.stored_call, self.leave)
         self._steps: Sequence[Step] = (
             (envelope.accept, parts.envelope, False),
             (identity.look_up, ledger, False),

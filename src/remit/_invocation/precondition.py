@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from remit._base.boundary import NotJson, take
 from remit._invocation.call import Call
 from remit._model.answers import Refused
 from remit._registry.entered import Entered
@@ -29,13 +28,4 @@ async def check(call: Call, part: Part) -> None:
     if answer is not None:
         if not isinstance(answer, Refused):
             raise TypeError(f"the precondition of {plan.id} returned {type(answer).__name__}, not None or Refused")
-        raise Refusal(precondition_failed(answer.reason, details(answer)))
-
-
-def details(answer: Refused) -> dict[str, object]:
-    """The author's own details, if they are JSON; what is not is left out."""
-    try:
-        value, _ = take(answer.details, max_bytes=2_048)
-    except NotJson:
-        return {}
-    return dict(value) if isinstance(value, dict) else {}
+        raise Refusal(precondition_failed(answer.reason, answer.shown()))

@@ -11,7 +11,8 @@ from remit._model.ids import RegistrationId, parse_capability_id
 from remit._model.request import Invocation
 from remit._registry.state import Bound
 from remit._registry.state import State as Registry
-from remit._registry.visibility import Sight, State, Viewer, may_reach, see, see_nothing
+from remit._registry.viewer import Viewer
+from remit._registry.visibility import Sight, State, may_reach, see, see_nothing
 from remit.errors import (
     Refusal,
     ambiguous_instance,

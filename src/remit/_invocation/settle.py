@@ -8,14 +8,14 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._confirmation.request import RequestRecord
 from remit._invocation.call import Call
-from remit._invocation.identity import Ledger, keeps
+from remit._invocation.ledger import Ledger, keeps
 from remit._journal.audit import AuditLog, AuditType, Durations
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.effects import Audit
 from remit._model.event import EventType
 from remit._model.outcome import Failed, Ok, Outcome
-from remit._registry.visibility import Viewer
+from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
 from remit.errors import AgentError, Happened, Refusal, execution_failed
 

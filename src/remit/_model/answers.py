@@ -1,8 +1,12 @@
 """What application code answers to remit's questions."""
 
 from dataclasses import dataclass
+from typing import Final
 
+from remit._base.boundary import NotJson, take
 from remit.errors import Happened
+
+DETAIL_BYTES: Final = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +28,11 @@ class Refused(Exception):
         self.reason = reason
         self.outcome = Happened(outcome)
         self.details = details
+
+    def shown(self) -> dict[str, object]:
+        """The details as an agent may see them: an own copy, at most 2,048 bytes; nothing if they are no JSON."""
+        try:
+            value, _ = take(self.details, max_bytes=DETAIL_BYTES)
+        except NotJson:
+            return {}
+        return dict(value) if isinstance(value, dict) else {}

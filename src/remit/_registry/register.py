@@ -14,8 +14,7 @@ from remit._model.ids import RegistrationId, is_instance
 from remit._model.request_view import CancelCause
 from remit._policy.chain import Chain
 from remit._policy.policy import Policy
-from remit._registry.state import Bound, Registration, State
-from remit._registry.visibility import DISABLED, REASON_CHARACTERS
+from remit._registry.state import DISABLED, REASON_CHARACTERS, Bound, Registration, State
 from remit.errors import DefinitionCode, DefinitionError
 
 OnDuplicate = Literal["reject", "replace"]

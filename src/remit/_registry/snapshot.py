@@ -8,7 +8,8 @@ from remit._model.listing import Listed, ListedComponent
 from remit._registry.entered import Raised
 from remit._registry.state import Bound, Registration
 from remit._registry.state import State as Registry
-from remit._registry.visibility import Sight, State, Viewer, see
+from remit._registry.viewer import Viewer
+from remit._registry.visibility import Sight, State, see
 
 NOTE_CHARACTERS = 300
 

@@ -15,6 +15,8 @@ from remit._model.listing import Listed
 from remit._policy.chain import Chain
 
 SHOWN_TO = 256
+REASON_CHARACTERS = 200
+DISABLED = "This part of the view is disabled"
 
 
 class Registration:

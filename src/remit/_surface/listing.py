@@ -5,7 +5,7 @@ from remit._base.clock import Clock
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._registry.snapshot import fingerprint
 from remit._registry.state import State
-from remit._registry.visibility import Viewer
+from remit._registry.viewer import Viewer
 
 CONSUMERS = 1_000
 

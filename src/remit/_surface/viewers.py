@@ -5,7 +5,7 @@ from collections.abc import Callable
 from remit._journal.audit import AuditLog
 from remit._model.consumer import Consumer, Principal
 from remit._registry.entered import Entered, Raised
-from remit._registry.visibility import Site, Viewer
+from remit._registry.viewer import Site, Viewer
 from remit.errors import Refusal, not_authenticated
 
 PrincipalSource = Principal | str | Callable[[], Principal | None]

@@ -21,14 +21,14 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
-    identity,
     precondition,
     resolve,
     review,
     settle,
 )
 from remit._invocation.call import Call
-from remit._invocation.pipeline import Parts
+from remit._invocation.ledger import Ledger
+from remit._invocation.parts import Parts
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
 from remit._model.ids import SurfaceId
@@ -38,7 +38,7 @@ from remit._policy.context import Counters
 from remit._policy.policy import Policy
 from remit._registry.entered import Entered, Within
 from remit._registry.state import State
-from remit._registry.visibility import Site
+from remit._registry.viewer import Site
 from remit._surface.listing import Versions
 from remit._surface.viewers import PrincipalSource, Viewers
 from remit.errors import DefinitionCode, DefinitionError, Happened
@@ -162,10 +162,10 @@ class _Joined:
         """Hand each phase what it needs, and no more."""
         clock, limits = self.given.clock, self.given.limits
         contract_hash = self.given.authority.hash
-        ledger = identity.Ledger(limits, clock)
+        ledger = Ledger(limits, clock)
         return Parts(
             envelope=envelope.Part(limits),
-            identity=ledger,
+            ledger=ledger,
             stored_call=self.broker.stored,
             resolve=resolve.Part(self.registry, self.viewers.of, self.versions.now, self.surface_id, limits),
             authorize=authorize.Part(clock),

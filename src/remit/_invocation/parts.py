@@ -1,0 +1,42 @@
+"""What each phase gets; built where a surface is wired, handed out by the pipeline."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from remit._base.clock import Clock
+from remit._invocation import (
+    admit,
+    authorize,
+    confirm,
+    dispatch,
+    effective_input,
+    envelope,
+    execute,
+    precondition,
+    resolve,
+    review,
+    settle,
+)
+from remit._invocation.ledger import Ledger
+from remit._model.consumer import ConsumerKey
+from remit._model.request import Invocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What each phase gets; it gets no more."""
+
+    envelope: envelope.Part
+    ledger: Ledger
+    stored_call: Callable[[str, ConsumerKey], Invocation | None]
+    resolve: resolve.Part
+    authorize: authorize.Part
+    effective_input: effective_input.Part
+    review: review.Part
+    precondition: precondition.Part
+    confirm: confirm.Part
+    admit: admit.Part
+    dispatch: dispatch.Part
+    execute: execute.Part
+    settle: settle.Part
+    clock: Clock

@@ -1,0 +1,62 @@
+"""Who looks at a surface, and what is equal for every look at it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from remit._base.boundary import Json
+from remit._base.clock import Clock
+from remit._model.consumer import Consumer, Principal
+from remit._model.pattern import Patterns
+from remit._policy.chain import Chain
+from remit._policy.context import Counters, PolicyContext, ReviewContext
+from remit._registry.entered import Entered
+from remit._registry.state import Bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Site:
+    """What is equal for every look at one surface.
+
+    `exposure` is the contract's, `narrowed` the surface's own (None: not narrowed); `can_confirm` says whether anybody
+    could answer a confirmation request; `moved` names operations whose backend no longer equals the contract.
+    """
+
+    exposure: Mapping[str, Patterns]
+    narrowed: Mapping[str, Patterns] | None
+    chain: Chain
+    entered: Entered
+    clock: Clock
+    counters: Counters
+    can_confirm: Callable[[], bool]
+    moved: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Viewer:
+    """One consumer looking at one surface on behalf of its principal, at one instant."""
+
+    site: Site
+    consumer: Consumer
+    principal: Principal | None
+    host: object
+
+    def context(self, bound: Bound | None, *, charges: bool = True) -> PolicyContext:
+        """What policies see; `None` is the empty target that a made-up id is judged on.
+
+        With `charges=False` meters only look: the call was charged before (SPEC 6.2, step 13).
+        """
+        return PolicyContext(
+            principal=self.principal,
+            consumer=self.consumer,
+            host=self.host,
+            clock=self.site.clock,
+            capability=None if bound is None else bound.plan.descriptor,
+            instance=None if bound is None else bound.registration.instance,
+            door=self.consumer.kind.value,
+            counters=self.site.counters,
+            charges=charges,
+        )
+
+    def review_context(self, bound: Bound, effective: dict[str, Json]) -> ReviewContext:
+        """What `review` sees: the same, and the effective input."""
+        return ReviewContext(self.context(bound), effective)
