@@ -14,7 +14,7 @@ from remit.compiler.evaluate import TIME_LIMIT_S, evaluate
 from remit.compiler.extract import Extraction, extract
 from remit.compiler.graph import Graph, load_graph
 from remit.compiler.live import Evaluated
-from remit.compiler.project import PYPROJECT, read_project
+from remit.compiler.project import read_project
 from remit.errors import CompileError, DefinitionError, Finding
 
 _STRIPPED: Final = 2
@@ -74,16 +74,7 @@ def agree(
             policies=policies,
         )
     except DefinitionError as problem:
-        of_settings = problem.subject.startswith("[tool.remit") or problem.subject.startswith(("'view:", "'domain:"))
-        raise CompileError(
-            [
-                Finding(
-                    path=PYPROJECT if of_settings else None,
-                    found=f"{problem.subject}: {problem.rule}",
-                    write=problem.do,
-                )
-            ]
-        ) from problem
+        raise CompileError([Finding(found=f"{problem.subject}: {problem.rule}", write=problem.do)]) from problem
     return Compiled(manifest=manifest, offered=evaluated.operations, places=lines)
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from remit._contract.authority import declares_remit
-from remit.errors import CompileError, Finding
+from remit._contract.options import DOORS
+from remit._model.pattern import Patterns
+from remit.errors import CompileError, DefinitionError, Finding
 
 PYPROJECT: Final = "pyproject.toml"
 _KEYS: Final = ("entries", "exposure", "policies")
@@ -83,4 +85,16 @@ def _exposure(findings: list[Finding], table: Mapping[str, object]) -> dict[str,
     if not isinstance(value, dict):
         findings.append(Finding(path=PYPROJECT, found="exposure is no table", write="[tool.remit.exposure]"))
         return {}
-    return {str(door): _names(findings, value, door) for door in value}
+    exposure = {str(door): _names(findings, value, door) for door in value}
+    for door, texts in exposure.items():
+        if door not in DOORS:
+            findings.append(
+                Finding(path=PYPROJECT, found=f"there is no door {door!r}", write=f"one of {', '.join(DOORS)}")
+            )
+        try:
+            Patterns(texts)
+        except DefinitionError as problem:
+            findings.append(
+                Finding(path=PYPROJECT, found=f"{door}: {problem.subject}: {problem.rule}", write='"view:devices.**"')
+            )
+    return exposure
