@@ -24,7 +24,7 @@ class Ask:
     """Everything the pipeline knows about a call that needs a person.
 
     `input` is the effective input and `canonical` its RFC 8785 bytes. `invocation` is the raw call, to be run again by
-    `continue_`; it carries the invocation id. `approver` is the grant a decider needs, None for the principal.
+    `continue_`; it carries the invocation id. `approvers` are the grants a decider needs, none for the principal.
     `decide_s` and `spend_s` are seconds, None for the limits' own.
     """
 
@@ -39,7 +39,7 @@ class Ask:
     input: dict[str, Json]
     canonical: bytes
     invocation: Invocation
-    approver: str | None = None
+    approvers: tuple[str, ...] = ()
     summary: str | None = None
     decide_s: float | None = None
     spend_s: float | None = None
@@ -129,11 +129,11 @@ class RequestRecord:
         return self.status in OPEN
 
     def may_be_decided_by(self, decider: Decider) -> bool:
-        """The principal without an approver, else whoever holds that grant; always of the same tenant (SPEC 7.4)."""
+        """The principal without an approver, else whoever holds every such grant; always of the same tenant (SPEC 7.4)."""
         principal = self.ask.principal
         if decider.tenant != principal.tenant:
             return False
-        return decider.id == principal.id if self.ask.approver is None else self.ask.approver in decider.grants
+        return decider.grants.issuperset(self.ask.approvers) if self.ask.approvers else decider.id == principal.id
 
     def asked(self) -> AgentError:
         """CONFIRMATION_REQUIRED for this request; the agent's copy holds the description, and nothing of the view."""
@@ -165,7 +165,7 @@ class RequestRecord:
             bound=descriptor.bound,
             required=tuple(str(name) for name in required) if isinstance(required, list | tuple) else (),
             summary=ask.summary,
-            approver=ask.approver,
+            approvers=ask.approvers,
             consumer=ask.consumer.id,
             consumer_kind=ask.consumer.kind.value,
             principal=ask.principal.id,
@@ -193,7 +193,7 @@ class RequestRecord:
             consumer=canonical([kind, issuer, list(actors), grant]).decode(),
             digest=self.digest,
             form=self.form.decode(),
-            approver=self.ask.approver,
+            approvers=self.ask.approvers,
             created_at=self.created_at.isoformat(),
             decide_by=self.decide_by.isoformat(),
             status=self.status.value,

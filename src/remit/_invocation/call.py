@@ -12,7 +12,7 @@ from remit._model.context import LazySignal
 from remit._model.outcome import Outcome
 from remit._model.request import Invocation
 from remit._policy.chain import Vote
-from remit._policy.decision import RequireConfirmation
+from remit._policy.decision import Required
 from remit._registry.state import Bound
 from remit._registry.viewer import Viewer
 
@@ -52,7 +52,9 @@ class Call:
         "release",
         "request",
         "result",
+        "running",
         "signal",
+        "spent",
         "started",
         "task",
         "timeout_s",
@@ -91,12 +93,14 @@ class Call:
         self.canonical = b""
         self.arguments: Mapping[str, Any] = {}
         # review, confirm
-        self.confirmation_needed: RequireConfirmation | None = None
+        self.confirmation_needed: Required | None = None
         self.evidence: RequestRecord | None = None
         # admit
         self.release: Release | None = None
         # dispatch, execute
         self.started = False
+        self.spent = False
+        self.running = False
         self.signal = LazySignal()
         self.result: object = None
         self.output: Json = None

@@ -59,7 +59,7 @@ def _ask(call: Call, part: Part) -> Ask:
         input=call.effective,
         canonical=call.canonical,
         invocation=replace(call.request, id=call.invocation_id, input=call.input, confirmation=None),
-        approver=plan.approver or needed.approver,
+        approvers=tuple(sorted({*needed.approvers, *([plan.approver] if plan.approver else [])})),
         summary=summary,
         spend_s=plan.spend_s,
     )

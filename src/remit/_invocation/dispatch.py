@@ -45,8 +45,10 @@ async def dispatch(call: Call, part: Part) -> None:
     )
     if call.evidence is not None:
         await part.broker.spend(call.evidence)
+        call.spent = True
         if not bound.registration.live:
             raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+    call.running = True
 
 
 async def _look_again(call: Call, part: Part) -> None:

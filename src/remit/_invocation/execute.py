@@ -67,6 +67,16 @@ async def execute(call: Call, part: Part) -> None:
     if isinstance(call.result, Refused):
         answer = call.result
         raise Refusal(precondition_failed(answer.reason, {**answer.shown(), "outcome": answer.outcome.value}))
+    if call.outcome is None and part.clock.monotonic() - call.begun > call.timeout_s:
+        raise _too_late(call)
+
+
+def _too_late(call: Call) -> Refusal:
+    """Inline code held the loop beyond the deadline: no timer could fire, and what it did is done (SPEC 6.7)."""
+    descriptor = call.live.plan.descriptor
+    happened = Happened.NONE if descriptor.effect.reads_only else Happened.DONE
+    error = timeout(round(call.timeout_s * 1_000), idempotent=descriptor.idempotent, happened=happened)
+    return Refusal(error, why="inline code ran beyond the deadline")
 
 
 def _handler(call: Call, part: Part) -> object:

@@ -58,8 +58,21 @@ def look_up(call: Call, part: Part) -> None:
 
 
 def _fingerprint(request: Invocation, input_bytes: bytes) -> str:
-    named: list[Json] = [request.capability_id, request.instance, request.registration, request.surface_id]
-    return sha256_hex(canonical(named) + input_bytes)
+    named = [request.capability_id, request.instance, request.registration, request.surface_id]
+    return sha256_hex(canonical([_spelled(name) for name in named]) + input_bytes)
+
+
+def _spelled(name: object) -> Json:
+    """A name as text; what is none is an unknown id, and that is for a later step to say (SPEC 2.3)."""
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        return [type(name).__name__]
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return [ascii(name)]
+    return name
 
 
 def _stored_bytes(stored: Invocation) -> bytes:
@@ -69,6 +82,8 @@ def _stored_bytes(stored: Invocation) -> bytes:
 async def hand_over(call: Call, part: Part) -> None:
     """After step 6: a repeat that passed steps 3 to 6 by itself joins the running call or gets the stored result."""
     entry = part.ledger.find(call.key, call.invocation_id)
+    if entry is not None and entry.fingerprint != call.fingerprint:  # begun while this one asked its policies
+        raise Refusal(invocation_conflict())
     if entry is None:  # the other call of this id ended without having started: this one is the first
         part.ledger.begin(call)
     if entry is None or entry.call is call:

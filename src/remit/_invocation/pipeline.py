@@ -106,13 +106,16 @@ class Pipeline:
             bound = call.bound
             if bound is None or bound.registration is not registration:
                 continue
-            if call.started and bound.plan.descriptor.effect is Effect.NAVIGATION:
+            if call.running and bound.plan.descriptor.effect is Effect.NAVIGATION:
                 continue
             self.abort(call, component_unmounted("mid-flight", _happened(call)))
 
-    def end_all(self) -> None:
-        """End every running call as cancelled."""
+    def end_all(self, *, but_asking: bool = False) -> None:
+        """End every running call as cancelled; with `but_asking`, not the one in whose own steps this was found out."""
+        asking = _current_task() if but_asking else None
         for call in tuple(self._running):
+            if call.task is not None and call.task is asking and not call.started:
+                continue
             self.abort(call, cancelled(_happened(call)))
 
     def abort(self, call: Call, error: AgentError) -> None:
@@ -121,7 +124,7 @@ class Pipeline:
             return
         call.signal.set()
         self._close(call, error)
-        if call.task is not None and call.task is not asyncio.current_task():
+        if call.task is not None and call.task is not _current_task():
             call.task.cancel()
 
     async def _drive(self, call: Call) -> None:
@@ -183,9 +186,16 @@ def _arm(call: Call, pipeline: Pipeline) -> None:
     pipeline.arm(call)
 
 
+def _current_task() -> "asyncio.Task[object] | None":
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # a surface may be looked at and disposed outside its loop
+        return None
+
+
 def _happened(call: Call) -> Happened:
     """What is known of the effect of a call that ends before its code has: nothing began, or nobody can say."""
     bound = call.bound
-    if not call.started or bound is None or bound.plan.descriptor.effect.reads_only:
+    if not call.running or bound is None or bound.plan.descriptor.effect.reads_only:
         return Happened.NONE
     return Happened.UNKNOWN

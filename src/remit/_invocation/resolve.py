@@ -1,6 +1,6 @@
 """Steps 3 to 5: is it visible, which one is meant, is it available now (SPEC 6.2, 6.5)."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from remit._base.limits import Limits
@@ -51,12 +51,24 @@ def resolve(call: Call, part: Part) -> None:
 
 
 def _visible(call: Call, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
-    candidates = part.registry.by_capability.get(call.request.capability_id)
-    if candidates is None or parse_capability_id(call.request.capability_id) is None:
+    request = call.request
+    known = parse_capability_id(request.capability_id) is not None
+    candidates = part.registry.by_capability.get(request.capability_id) if known else None
+    if candidates is None:
         return [], see_nothing(viewer)
+    named = None if request.registration is None else candidates.get(RegistrationId(request.registration))
+    visible, hidden = _seen(_of_instance(candidates, request) if named is None else (named,), viewer)
+    if named is not None and not visible:  # a hidden registration answers like one that never was
+        visible, _ = _seen([bound for bound in _of_instance(candidates, request) if bound is not named], viewer)
+    if not visible and (hidden is None or not hidden.votes):
+        see_nothing(viewer)  # meters of policies count it like a made-up id (SPEC 4.7)
+    return visible, hidden
+
+
+def _seen(bounds: Iterable[Bound], viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
     visible: list[tuple[Bound, Sight]] = []
     hidden: Sight | None = None
-    for bound in _named(candidates, call.request):
+    for bound in bounds:
         sight = see(bound, viewer)
         if sight.state is State.HIDDEN:
             hidden = sight
@@ -65,15 +77,8 @@ def _visible(call: Call, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, 
     return visible, hidden
 
 
-def _named(candidates: dict[RegistrationId, Bound], request: Invocation) -> Collection[Bound]:
-    """The registrations that the call may mean: the named one if it lives, else those of the named instance, else all.
-
-    Nothing is disclosed by this: what is left is judged one by one.
-    """
-    if request.registration is not None:
-        named = candidates.get(RegistrationId(request.registration))
-        if named is not None:
-            return (named,)
+def _of_instance(candidates: dict[RegistrationId, Bound], request: Invocation) -> Collection[Bound]:
+    """The registrations of the named instance, or all; nothing is disclosed by this: each is judged by itself."""
     if request.instance is not None:
         return [bound for bound in candidates.values() if request.instance in _addresses(bound)]
     return candidates.values()
@@ -89,6 +94,8 @@ def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> 
 def _was_shown(call: Call, part: Part) -> bool:
     """Whether this consumer had been shown, not long ago, a registration with this capability that has gone."""
     request = call.request
+    if parse_capability_id(request.capability_id) is None:
+        return False
     return any(
         call.key in stone.shown
         and request.capability_id in stone.capabilities

@@ -8,7 +8,7 @@ from remit._model.consumer import Consumer
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation, Effect
 from remit._model.pattern import Patterns
-from remit._policy.decision import Deny, RequireConfirmation
+from remit._policy.decision import Deny, Required
 from remit.errors import Refusal, not_authorized
 
 
@@ -22,7 +22,7 @@ class Part:
 async def review(call: Call, part: Part) -> None:
     """Ask input-aware policies and decide whether a person must approve."""
     bound = call.live
-    decision: Deny | RequireConfirmation | None = None
+    decision: Deny | Required | None = None
     if bound.chain.has_review:
         begun = part.clock.monotonic()
         context = call.sight.review_context(bound, call.effective)
@@ -33,11 +33,11 @@ async def review(call: Call, part: Part) -> None:
     match decision:
         case Deny(reason=reason):
             raise Refusal(not_authorized(reason=reason))
-        case RequireConfirmation():
+        case Required():
             call.confirmation_needed = decision
         case None:
             if needs_person(bound.plan.descriptor, call.consumer):
-                call.confirmation_needed = RequireConfirmation()
+                call.confirmation_needed = Required()
 
 
 def needs_person(descriptor: Descriptor, consumer: Consumer) -> bool:

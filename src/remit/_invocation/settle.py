@@ -74,10 +74,10 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     call.outcome = outcome = _outcome(call, error, version)
     bound = call.bound
     reads = bound is not None and bound.plan.descriptor.effect.reads_only
-    stored = call.started and not reads
+    stored = call.running and not reads
     part.ledger.end(call, stored=stored, keep=stored and keeps(call), size=len(call.output_bytes))
     happened = _happened(call, error)
-    if call.evidence is not None and call.started:
+    if call.evidence is not None and call.spent:
         part.settled(call.evidence, happened)
     part.hub.emit(
         EventType.INVOCATION_SETTLED,
@@ -99,7 +99,7 @@ def repeat(call: Call, outcome: Outcome) -> None:
 
 def late(call: Call, error: AgentError | None, part: Part, cause: BaseException | None) -> None:
     """The code of a call that was answered before has come back: only the journal hears of it (SPEC 6.7)."""
-    if not call.started:
+    if not call.running:
         return
     bound = call.live
     part.audit.append(
@@ -160,7 +160,7 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         code=None if error is None else error.code,
         why=reason.why,
         votes=call.votes,
-        durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.started else None),
+        durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.running else None),
         outcome=happened,
         contract_hash=part.contract_hash,
         input=(call.canonical or None) if level is Audit.FULL else None,

@@ -34,8 +34,8 @@ class ConfirmationView:
     """Everything a decider must see, and nothing an agent could have added to it.
 
     `input` is the exact effective input, whole; `digest` names what was shown and is given back when approving;
-    `summary` is the author's or policy's text and stands beside the input, never instead. `approver` is the grant a
-    decider needs, or None when the principal decides. Times are aware UTC.
+    `summary` is the author's or policy's text and stands beside the input, never instead. `approvers` are the
+    grants a decider needs, all of them; none when the principal decides. Times are aware UTC.
     """
 
     id: str
@@ -49,7 +49,7 @@ class ConfirmationView:
     bound: tuple[str, ...]
     required: tuple[str, ...]
     summary: str | None
-    approver: str | None
+    approvers: tuple[str, ...]
     consumer: str
     consumer_kind: str
     principal: str

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
 from remit._policy.context import PolicyContext, ReviewContext
-from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
+from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation, Required
 from remit._policy.policy import methods_of
 from remit.errors import Happened
 
@@ -149,13 +149,13 @@ class Chain:
                 return deny, (*self._authorized[:place], vote)
         return None, self._authorized
 
-    async def review(self, ctx: ReviewContext) -> tuple[Deny | RequireConfirmation | None, Votes]:
+    async def review(self, ctx: ReviewContext) -> tuple[Deny | Required | None, Votes]:
         """Ask every `review` in order, up to the first that denies; a raising one denies.
 
-        When several ask for a person, the first summary and the first approver named are kept.
+        When several ask for a person, the first summary is kept, and approvers add up.
         """
         votes: list[Vote] = []
-        required: RequireConfirmation | None = None
+        required: Required | None = None
         for place, (name, method) in enumerate(self._review):
             try:
                 answer = await method(ctx if place == 0 else ctx.renewed())
@@ -165,7 +165,7 @@ class Chain:
                 votes.append(self._reviewed[place])
             elif isinstance(answer, RequireConfirmation):
                 votes.append(Vote(name, "review", "require-confirmation", answer.summary))
-                required = answer if required is None else _both(required, answer)
+                required = _added(required, answer)
             else:
                 deny, vote = _denied(name, "review", answer)
                 return deny, (*votes, vote)
@@ -257,8 +257,9 @@ def _as_cause(name: str, method: str, answer: object) -> BaseException:
     return TypeError(f"policy {name}: {method} returned {type(answer).__name__}, which is no answer of {method}")
 
 
-def _both(first: RequireConfirmation, second: RequireConfirmation) -> RequireConfirmation:
-    return RequireConfirmation(
-        summary=second.summary if first.summary is None else first.summary,
-        approver=second.approver if first.approver is None else first.approver,
-    )
+def _added(so_far: Required | None, asked: RequireConfirmation) -> Required:
+    summary = asked.summary if so_far is None or so_far.summary is None else so_far.summary
+    approvers = () if so_far is None else so_far.approvers
+    if asked.approver is not None and asked.approver not in approvers:
+        approvers = (*approvers, asked.approver)
+    return Required(summary=summary, approvers=approvers)

@@ -57,3 +57,11 @@ class RequireConfirmation:
 
     summary: str | None = None
     approver: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Required:
+    """All policies together ask for a person: the first summary given, and every approver that any of them named."""
+
+    summary: str | None = None
+    approvers: tuple[str, ...] = ()

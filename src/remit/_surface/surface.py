@@ -240,10 +240,13 @@ class Surface:
 
     def dispose(self, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
         """End everything: running work, requests, mounts, listeners; later calls are CANCELLED (SPEC 4.11)."""
+        self._end(cause)
+
+    def _end(self, cause: CancelCause, *, but_asking: bool = False) -> None:
         if self._disposed:
             return
         self._disposed = True
-        self._pipeline.end_all()
+        self._pipeline.end_all(but_asking=but_asking)
         for registration in self._parts.registry.in_order():
             self._registrar.unmount(registration, cause)
         self._parts.broker.end_all(cause)
@@ -267,11 +270,13 @@ class Surface:
             return False
 
     def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
-        self._pipeline.unmounted(registration)
+        if not self._disposed:  # what ran has been ended before
+            self._pipeline.unmounted(registration)
         self._parts.broker.end_registration(registration.id, cause)
 
     def _gone(self) -> None:
-        self.dispose()
+        # The call that found out answers NOT_AUTHENTICATED by itself; every other one is cancelled (SPEC 4.0).
+        self._end(CancelCause.VIEW_CLOSED, but_asking=True)
 
     def _check_thread(self) -> None:
         if threading.get_ident() != self._thread:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
+from remit._base.ident import new_id
 from remit._journal.audit import AuditLog
-from remit._model.consumer import Consumer, Principal
+from remit._model.consumer import Consumer, Decider, Principal
 from remit._registry.entered import Entered, Raised
 from remit._registry.viewer import Site, Viewer
-from remit.errors import Refusal, not_authenticated
+from remit.errors import Happened, Refusal, execution_failed, not_authenticated
 
 PrincipalSource = Principal | str | Callable[[], Principal | None]
 
@@ -35,7 +36,10 @@ class Viewers:
         self._host = host
         self._audit = audit
         self._gone = gone
-        first = self._asked()
+        try:
+            first = self._asked()
+        except Refusal as refusal:
+            raise PermissionError("a surface needs a principal: it could not be asked") from refusal.cause
         if first is None:
             raise PermissionError("a surface needs a principal: nobody is signed in")
         self._key = first.key
@@ -53,6 +57,21 @@ class Viewers:
             raise Refusal(not_authenticated(), why="the principal of this surface has gone or is another one")
         return Viewer(self._site, consumer, principal, self._host_now())
 
+    def still_deciding(self, decider: Decider) -> Decider | None:
+        """The decider as it stands now: the principal's grants are asked anew, another person's are the host's word.
+
+        None when nobody can be asked any more (SPEC 7.4: grants are checked when deciding and when spending).
+        """
+        if (decider.tenant, decider.id) != self._key:
+            return decider
+        try:
+            principal = self._asked()
+        except Refusal:
+            return None
+        if principal is None or principal.key != self._key:
+            return None
+        return Decider(decider.id, decider.grants & principal.grants, tenant=decider.tenant)
+
     def _asked(self) -> Principal | None:
         source = self._fixed
         if isinstance(source, Principal):
@@ -66,4 +85,12 @@ class Viewers:
         return answer
 
     def _host_now(self) -> object:
-        return self._entered.call(self._host) if callable(self._host) else self._host
+        if not callable(self._host):
+            return self._host
+        answer = self._entered.attempt(self._host)
+        if isinstance(answer, Raised):
+            correlation = new_id("err_")
+            self._audit.fault(f"the host's values could not be asked: {correlation}", answer.cause)
+            error = execution_failed("handler-error", Happened.NONE, correlation_id=correlation)
+            raise Refusal(error, why=correlation, cause=answer.cause)
+        return answer

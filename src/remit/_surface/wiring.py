@@ -31,6 +31,7 @@ from remit._invocation.ledger import Ledger
 from remit._invocation.parts import Parts
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
+from remit._model.consumer import Decider
 from remit._model.ids import SurfaceId
 from remit._model.pattern import Patterns
 from remit._policy.chain import Chain
@@ -103,11 +104,16 @@ class Errands:
 def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired:
     """Build every part; `gone` ends the surface when its person has gone."""
     _check_policies(given)
+    _check_planes(given)
     clock, limits = given.clock, given.limits
     audit = AuditLog(surface_id, clock)
     hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
     entered = Entered(given.within)
     registry = State(limits, clock)
+
+    def decider_now(decider: Decider) -> Decider | None:
+        return viewers.still_deciding(decider)
+
     broker = Broker(
         store=given.store,
         clock=clock,
@@ -118,6 +124,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         audit=audit,
         decide=given.decide,
         enter=given.within,
+        decider_now=decider_now,
     )
     site = Site(
         exposure=given.authority.exposure.doors,
@@ -226,6 +233,18 @@ def _moved(given: Given) -> frozenset[str]:
         if live is None or live.hash != recorded.hash:
             moved.add(name)
     return frozenset(moved)
+
+
+def _check_planes(given: Given) -> None:
+    """The catalogue has no operation of the name of a view capability (SPEC 2.7)."""
+    for name in () if given.procedures is None else given.procedures.names():
+        if f"view:{name}" in given.authority.capability_ids:
+            raise DefinitionError(
+                DefinitionCode.DUPLICATE_CAPABILITY,
+                f"domain:{name}",
+                f"the contract has a view capability of the same name, view:{name}",
+                do="rename one of the two",
+            )
 
 
 def _check_policies(given: Given) -> None:

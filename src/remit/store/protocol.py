@@ -25,7 +25,7 @@ class ConfirmationRow:
     consumer: str
     digest: str
     form: str
-    approver: str | None
+    approvers: tuple[str, ...]
     created_at: str
     decide_by: str
     status: str

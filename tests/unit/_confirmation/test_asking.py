@@ -19,7 +19,7 @@ from tests.unit._confirmation.asking import ADA_HERSELF, BOT, OTHER, Desk, askin
 
 async def test_a_decider_is_shown_the_exact_input_and_who_asks() -> None:
     desk = Desk()
-    record = await desk.broker.ask(asking(summary="2 devices in Milan", approver="fleet-operator"))
+    record = await desk.broker.ask(asking(summary="2 devices in Milan", approvers=("fleet-operator",)))
     (view,) = desk.host.pending()
     assert view.id == record.id and view.id.startswith("cnf_")
     assert dict(view.input) == {"ids": ["a"], "reason": "old"}
@@ -30,7 +30,7 @@ async def test_a_decider_is_shown_the_exact_input_and_who_asks() -> None:
     )
     assert (view.bound, view.required, view.summary) == (("ids",), ("reason",), "2 devices in Milan")
     assert (view.consumer, view.consumer_kind, view.principal, view.tenant) == ("bot", "mcp", "ada", "acme")
-    assert (view.status, view.approver) == (ConfirmationStatus.PENDING, "fleet-operator")
+    assert (view.status, view.approvers) == (ConfirmationStatus.PENDING, ("fleet-operator",))
     assert (view.decide_by - view.created_at).total_seconds() == 120
     assert desk.seen == [view]
 

@@ -18,23 +18,25 @@ PENDING, APPROVED, DENIED = ConfirmationStatus.PENDING, ConfirmationStatus.APPRO
 
 
 @pytest.mark.parametrize(
-    ("approver", "decider", "may"),
+    ("approvers", "decider", "may"),
     [
-        (None, ADA_HERSELF, True),
-        (None, Decider("bob", tenant="acme"), False),
-        (None, Decider("ada"), False),
-        (None, Decider("ada", tenant="other"), False),
-        (None, LEAD, False),
-        ("fleet-operator", LEAD, True),
-        ("fleet-operator", ADA_HERSELF, False),
-        ("fleet-operator", Decider("ada", {"fleet-operator"}, tenant="acme"), True),
-        ("fleet-operator", Decider("lead", {"fleet-operator"}, tenant="other"), False),
-        ("fleet-operator", Decider("lead", {"other"}, tenant="acme"), False),
+        ((), ADA_HERSELF, True),
+        ((), Decider("bob", tenant="acme"), False),
+        ((), Decider("ada"), False),
+        ((), Decider("ada", tenant="other"), False),
+        ((), LEAD, False),
+        (("fleet-operator",), LEAD, True),
+        (("fleet-operator",), ADA_HERSELF, False),
+        (("fleet-operator",), Decider("ada", {"fleet-operator"}, tenant="acme"), True),
+        (("fleet-operator",), Decider("lead", {"fleet-operator"}, tenant="other"), False),
+        (("fleet-operator",), Decider("lead", {"other"}, tenant="acme"), False),
+        (("fleet-operator", "security"), LEAD, False),
+        (("fleet-operator", "security"), Decider("eve", {"security", "fleet-operator"}, tenant="acme"), True),
     ],
 )
-async def test_who_may_decide_and_sees_the_request(approver: str | None, decider: Decider, may: bool) -> None:
+async def test_who_may_decide_and_sees_the_request(approvers: tuple[str, ...], decider: Decider, may: bool) -> None:
     desk = Desk()
-    record = await desk.broker.ask(asking(approver=approver))
+    record = await desk.broker.ask(asking(approvers=approvers))
     assert (len(desk.host.pending(decider)) == 1) is may
     assert (desk.host.get(record.id, decider) is not None) is may
     if may:
@@ -97,7 +99,7 @@ async def test_an_unknown_id_is_a_lookup_error_for_the_host() -> None:
 async def test_grants_are_checked_again_when_the_approval_is_spent() -> None:
     now: dict[str, Decider | None] = {"lead": LEAD}
     desk = Desk(options={"decider_now": lambda decider: now[decider.id]})
-    ask = asking(approver="fleet-operator")
+    ask = asking(approvers=("fleet-operator",))
     record = await desk.approved(ask, LEAD)
     for revoked in (None, Decider("lead", tenant="acme"), Decider("x", {"fleet-operator"}, tenant="acme")):
         now["lead"] = revoked

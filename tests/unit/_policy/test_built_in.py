@@ -4,6 +4,7 @@ from remit._base.boundary import Json
 from remit._base.clock import ManualClock
 from remit._model.consumer import Consumer, Principal
 from remit._policy.chain import Chain
+from remit._policy.decision import Required
 from remit.errors import ErrorCode
 from remit.policies import (
     Deny,
@@ -11,7 +12,6 @@ from remit.policies import (
     Hide,
     Policy,
     PolicyContext,
-    RequireConfirmation,
     ReviewContext,
     authenticated,
     require_confirmation,
@@ -66,8 +66,8 @@ def test_the_grants_of_an_agents_client_do_not_stand_in_for_the_persons() -> Non
 async def test_require_confirmation_asks_always_or_when_told() -> None:
     always = Chain([require_confirmation(summary="Look twice")])
     many = Chain([require_confirmation(when=lambda ctx: len(str(ctx.input["text"])) > 3)])
-    assert (await always.review(review()))[0] == RequireConfirmation(summary="Look twice")
-    assert (await many.review(review(text="abcd")))[0] == RequireConfirmation()
+    assert (await always.review(review()))[0] == Required(summary="Look twice")
+    assert (await many.review(review(text="abcd")))[0] == Required()
     assert (await many.review(review(text="abc")))[0] is None
     denied, votes = await many.review(review())
     assert denied == Deny() and isinstance(votes[0].cause, KeyError)

@@ -8,7 +8,7 @@ from remit._base.clock import ManualClock
 from remit._model.consumer import Consumer, Principal
 from remit._policy.chain import Chain, PolicyFault
 from remit._policy.context import Counters, PolicyContext, ReviewContext
-from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
+from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation, Required
 from remit._policy.policy import Policy
 from remit.errors import Happened
 
@@ -130,11 +130,17 @@ async def test_a_cancelled_policy_is_a_cancelled_call() -> None:
         await task
 
 
-async def test_review_keeps_the_first_summary_and_the_first_approver() -> None:
-    answers = [None, RequireConfirmation(summary="a"), RequireConfirmation(summary="b", approver="lead")]
+async def test_review_keeps_the_first_summary_and_every_approver() -> None:
+    answers = [
+        None,
+        RequireConfirmation(summary="a"),
+        RequireConfirmation(summary="b", approver="lead"),
+        RequireConfirmation(approver="security"),
+        RequireConfirmation(approver="lead"),
+    ]
     required, votes = await Chain([Asks(answer) for answer in answers]).review(ReviewContext(context(), {}))
-    assert required == RequireConfirmation(summary="a", approver="lead")
-    assert [vote.decision for vote in votes] == ["allow", "require-confirmation", "require-confirmation"]
+    assert required == Required(summary="a", approvers=("lead", "security"))
+    assert [vote.decision for vote in votes] == ["allow", *["require-confirmation"] * 4]
 
 
 @pytest.mark.parametrize("answer", [Deny("no"), ValueError("secret"), True])

@@ -18,7 +18,7 @@ def row(id: str, *, status: str = "pending", surface: str = "srf_1", at: int = 0
         consumer='["test",null,["bot"],null]',
         digest="d",
         form="{}",
-        approver=None,
+        approvers=(),
         created_at=f"2026-01-01T12:00:{at:02}+00:00",
         decide_by="2026-01-01T12:02:00+00:00",
         status=status,
