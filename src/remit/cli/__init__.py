@@ -1,0 +1,5 @@
+"""The command line: `remit compile`, `remit inspect`, `remit check` (SPEC 13.1)."""
+
+from remit.cli.entry import main
+
+__all__ = ["main"]

@@ -1,0 +1,39 @@
+"""What every command needs of the project it is run in, and how it ends when that cannot be had."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from remit.compiler import Compiled, compile_project, find_root
+from remit.errors import CompileError, Finding
+
+COULD_NOT_RUN = 2
+
+project_option = click.option(
+    "--project",
+    "start",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=".",
+    help="The project's folder; by default the one you are in, or the nearest above it.",
+)
+
+
+def compiled_project(start: Path) -> tuple[Path, Compiled]:
+    """The root of the project and its contract, or findings on standard error and exit 2."""
+    try:
+        root = find_root(start)
+        return root, compile_project(root)
+    except CompileError as problem:
+        could_not_run(problem.findings)
+
+
+def could_not_run(findings: Iterable[Finding]) -> NoReturn:
+    """Print what is in the way and end with exit code 2."""
+    shown = list(findings)
+    for finding in shown:
+        click.echo(str(finding), err=True)
+    click.echo(f"{len(shown)} {'finding' if len(shown) == 1 else 'findings'}", err=True)
+    sys.exit(COULD_NOT_RUN)

@@ -1,0 +1,217 @@
+"""One view of a contract for people: what may be reached, through which door, and who decides (SPEC 13.1)."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import cast
+
+from remit._base.boundary import Json
+from remit._contract.manifest import Block, Manifest
+from remit._contract.operation import OperationRecord
+from remit._model.consumer import IN_PROCESS_DOORS
+from remit._model.effects import Confirmation
+from remit._model.pattern import Patterns
+
+NOBODY = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One capability as a reviewer reads it.
+
+    `doors` maps each door to what opened it: `in-process`, `doors=`, or the pattern of the site's exposure. `decides`
+    names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
+    of every surface stand in the head of the contract.
+    """
+
+    id: str
+    component: str
+    kind: str
+    effect: str
+    confirmation: str
+    decides: str
+    audit: str
+    doors: Mapping[str, str]
+    policies: tuple[str, ...]
+    bound: tuple[str, ...]
+    reason: str | None
+    place: str | None
+    description: str
+
+
+def lines_of(manifest: Manifest, places: Mapping[tuple[str, str], str], door: str | None = None) -> list[Line]:
+    """Every capability, by component and id; with `door`, those that could ever appear there."""
+    lines = [
+        _line(manifest, block, places.get(key))
+        for key, block in sorted(manifest.capabilities.items(), key=lambda item: item[0])
+    ]
+    return lines if door is None else [line for line in lines if door in line.doors]
+
+
+def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
+    component = manifest.components[str(block["component"])]
+    return Line(
+        id=str(block["id"]),
+        component=str(block["component"]),
+        kind=str(block["kind"]),
+        effect=str(block["effect"]),
+        confirmation=str(block["confirmation"]),
+        decides=_decides(block),
+        audit=str(block["audit"]),
+        doors=_doors(manifest, block),
+        policies=(*_policies(component), *_policies(block)),
+        bound=tuple(cast("list[str]", block.get("bound") or [])),
+        reason=None if block["reason"] is None else str(block["reason"]),
+        place=place,
+        description=str(block["description"]),
+    )
+
+
+def _policies(block: Mapping[str, Json]) -> tuple[str, ...]:
+    return tuple(str(policy["name"]) for policy in cast("list[dict[str, Json]]", block["policies"]))
+
+
+def _decides(block: Block) -> str:
+    who = "the principal" if block["approver"] is None else f"grant {block['approver']}"
+    match Confirmation(str(block["confirmation"])):
+        case Confirmation.NEVER:
+            return NOBODY
+        case Confirmation.OPTIONAL:
+            return f"{who}, if a policy asks"
+        case Confirmation.REQUIRED:
+            return who
+        case Confirmation.ALWAYS:
+            return f"{who}, each time"
+
+
+def _doors(manifest: Manifest, block: Block) -> dict[str, str]:
+    """`doors=` is a ceiling: with it, no pattern opens another door; without it, in-process doors are open."""
+    declared = cast("list[str] | None", block["doors"])
+    if declared is not None:
+        return dict.fromkeys(declared, "doors=")
+    opened = dict.fromkeys(IN_PROCESS_DOORS, "in-process")
+    for door, texts in manifest.exposure.items():
+        matching = [text for text in texts if str(block["id"]) in Patterns([text])]
+        if matching:
+            opened[door] = matching[0]
+    return opened
+
+
+def counts(manifest: Manifest) -> str:
+    """`3 capabilities of 1 component, 1 operation`."""
+    parts = [
+        _counted(len(manifest.capabilities), "capability", "capabilities")
+        + " of "
+        + _counted(len(manifest.components), "component", "components")
+    ]
+    if manifest.operations:
+        parts.append(_counted(len(manifest.operations), "operation", "operations"))
+    return ", ".join(parts)
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Columns as wide as their widest cell, two spaces apart, the last one free; no trailing blanks."""
+    every = [head, *rows]
+    widths = [max(len(row[index]) for row in every) for index in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in every
+    )
+
+
+def as_text(lines: list[Line], door: str | None) -> str:
+    """The compact table: reach and gates on one line a capability."""
+    head = ("capability", "effect", "confirmation", "who decides", "opened by" if door else "doors", "where")
+    rows = [
+        (
+            line.id,
+            line.effect,
+            line.confirmation,
+            line.decides,
+            line.doors[door] if door else ", ".join(line.doors),
+            line.place or "",
+        )
+        for line in lines
+    ]
+    parts = [table(head, rows)]
+    notes = [(line.id, _note(line)) for line in lines if _note(line)]
+    if notes:
+        parts.append(table(("gates", ""), notes))
+    return "\n\n".join(parts)
+
+
+def _note(line: Line) -> str:
+    notes = [f"policies {', '.join(line.policies)}"] if line.policies else []
+    if line.bound:
+        notes.append(f"the view fills {', '.join(line.bound)}")
+    if line.reason is not None:
+        notes.append(f"lowered: {line.reason}")
+    return "; ".join(notes)
+
+
+def unused_text(offered: Mapping[str, OperationRecord], manifest: Manifest) -> str:
+    """What backends offer and no component refers to; empty when there is none."""
+    rows = [
+        (f"domain:{name}", record.effect.value, record.description)
+        for name, record in sorted(offered.items())
+        if name not in manifest.operations
+    ]
+    return table(("offered, not referenced", "effect", "description"), rows) if rows else ""
+
+
+def as_json(lines: list[Line], manifest: Manifest, offered: Mapping[str, OperationRecord]) -> str:
+    """The same, for programs."""
+    form = {
+        "hash": manifest.hash,
+        "policies": list(manifest.policies),
+        "capabilities": [asdict(line) for line in lines],
+        "offered": sorted(f"domain:{name}" for name in offered if name not in manifest.operations),
+    }
+    return json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+def changes(recorded: Manifest, source: Manifest) -> list[tuple[str, str, str]]:
+    """(sign, what, how) for everything in which the source differs from the recorded contract."""
+    found: list[tuple[str, str, str]] = []
+    for before, after in (
+        (_by_name(recorded.components), _by_name(source.components)),
+        (_by_name(recorded.capabilities), _by_name(source.capabilities)),
+        (_operations(recorded), _operations(source)),
+        (_head(recorded), _head(source)),
+    ):
+        found += [("-", name, "recorded, not in the source") for name in sorted(before.keys() - after.keys())]
+        found += [("+", name, "in the source, not recorded") for name in sorted(after.keys() - before.keys())]
+        for name in sorted(before.keys() & after.keys()):
+            fields = sorted({*before[name], *after[name]} - {"hash"})
+            changed = [each for each in fields if before[name].get(each) != after[name].get(each)]
+            found += [("~", name, _change(each, before[name].get(each), after[name].get(each))) for each in changed]
+    return found
+
+
+def _by_name(blocks: Mapping[str, Block] | Mapping[tuple[str, str], Block]) -> dict[str, Block]:
+    return {key if isinstance(key, str) else f"{key[1]} in {key[0]}": block for key, block in blocks.items()}
+
+
+def _operations(manifest: Manifest) -> dict[str, Block]:
+    return {f"operation {name}": record.to_json() for name, record in manifest.operations.items()}
+
+
+def _head(manifest: Manifest) -> dict[str, Block]:
+    return {
+        "[tool.remit]": {
+            "policies": list(manifest.policies),
+            "exposure": {door: list(texts) for door, texts in manifest.exposure.items()},
+        }
+    }
+
+
+def _change(field: str, before: Json, after: Json) -> str:
+    return f"{field}  {_short(before)} → {_short(after)}"
+
+
+def _short(value: Json) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,200 @@
+"""The commands a person and a pipeline run: text, JSON and exit codes (SPEC 13.1)."""
+# ruff: noqa: E501 - a table is compared as it is printed
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from remit.cli import main
+
+APP = '''
+from remit import Component, Procedures, action, observation, reference
+from remit.policies import require_grant
+
+backend = Procedures()
+
+@backend.operation("devices.disable", effect="destructive")
+async def disable(device_ids: list[str]) -> int:
+    """Disable devices in the fleet."""
+    return 1
+
+@backend.operation("devices.count", effect="server-query")
+async def count() -> int:
+    """How many there are."""
+    return 1
+
+class DevicesTable(Component, type="devices.table", policies=(require_grant("fleet"),)):
+    """Table of devices."""
+
+    @observation
+    def read_state(self) -> int:
+        """Visible devices."""
+        return 1
+
+    @action(doors=("embedded",))
+    def select_rows(self, ids: list[str]) -> None:
+        """Replace the selection."""
+
+    disable = reference("domain:devices.disable", approver="fleet-operator")
+
+    @disable.bind("device_ids")
+    def _(self) -> list[str]:
+        return []
+'''
+SETTINGS = """
+[tool.remit]
+entries = ["app"]
+policies = ["authenticated"]
+[tool.remit.exposure]
+mcp = ["view:devices.**"]
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
+    return tmp_path
+
+
+def run(root: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--project", str(root)])
+
+
+def test_compile_writes_the_contract_once(root: Path) -> None:
+    first, second = run(root, "compile"), run(root, "compile")
+    assert (first.exit_code, first.output) == (
+        0,
+        "wrote  remit.contract.json: 3 capabilities of 1 component, 1 operation\n",
+    )
+    assert (second.exit_code, second.output) == (
+        0,
+        "unchanged  remit.contract.json: 3 capabilities of 1 component, 1 operation\n",
+    )
+
+
+def test_compile_with_findings_writes_nothing_and_exits_2(root: Path) -> None:
+    (root / "app.py").write_text(APP.replace('type="devices.table"', "type=str()"), encoding="utf-8")
+    ran = run(root, "compile")
+    assert ran.exit_code == 2
+    assert ran.stdout == ""
+    assert ran.stderr == ("app.py:17  type= is the expression `str()`\n  write  type= with a literal\n1 finding\n")
+    assert not (root / "remit.contract.json").exists()
+
+
+def test_compile_outside_a_project_exits_2_and_says_what_to_write(tmp_path: Path) -> None:
+    ran = run(tmp_path, "compile")
+    assert ran.exit_code == 2
+    assert "no pyproject.toml with [tool.remit]" in ran.stderr
+
+
+def test_inspect_shows_reach_and_gates(root: Path) -> None:
+    ran = run(root, "inspect")
+    assert ran.exit_code == 0
+    assert ran.output.splitlines() == [
+        "capability                     effect       confirmation  who decides                      doors                where",
+        "domain:devices.disable         destructive  always        grant fleet-operator, each time  embedded, test       app.py:29",
+        "view:devices.table.readState   read         never         -                                embedded, test, mcp  app.py:21",
+        "view:devices.table.selectRows  local-state  never         -                                embedded             app.py:26",
+        "",
+        "gates",
+        "domain:devices.disable         policies require-grant:fleet; the view fills device_ids",
+        "view:devices.table.readState   policies require-grant:fleet",
+        "view:devices.table.selectRows  policies require-grant:fleet",
+        "",
+        "3 capabilities of 1 component, 1 operation",
+        "policies of every surface: authenticated",
+        "",
+        "offered, not referenced  effect        description",
+        "domain:devices.count     server-query  How many there are.",
+    ]
+
+
+def test_inspect_at_a_door_names_what_opened_it(root: Path) -> None:
+    ran = run(root, "inspect", "--door", "mcp")
+    assert ran.output.splitlines()[1] == (
+        "view:devices.table.readState  read    never         -            view:devices.**  app.py:21"
+    )
+    assert "door mcp: 1 of 3 capabilities of 1 component" in ran.output
+    assert "selectRows" not in ran.output
+
+
+def test_inspect_at_a_closed_door_says_how_to_open_it(root: Path) -> None:
+    ran = run(root, "inspect", "--door", "webmcp")
+    assert "door webmcp: 0 of 3 capabilities" in ran.output
+    assert 'do  add to [tool.remit.exposure]:  webmcp = ["view:…"]' in ran.output
+
+
+def test_inspect_for_programs_is_json(root: Path) -> None:
+    form = json.loads(run(root, "inspect", "--json").output)
+    assert form["offered"] == ["domain:devices.count"]
+    assert form["policies"] == ["authenticated"]
+    disable = form["capabilities"][0]
+    assert disable["id"] == "domain:devices.disable"
+    assert disable["doors"] == {"embedded": "in-process", "test": "in-process"}
+    assert disable["decides"] == "grant fleet-operator, each time"
+    assert disable["place"] == "app.py:29"
+
+
+def test_check_passes_when_the_contract_equals_the_source(root: Path) -> None:
+    run(root, "compile")
+    ran = run(root, "check")
+    assert (ran.exit_code, ran.output) == (
+        0,
+        "remit.contract.json equals the source: 3 capabilities of 1 component, 1 operation\n",
+    )
+
+
+def test_check_says_what_changed_and_exits_1(root: Path) -> None:
+    run(root, "compile")
+    changed = APP.replace("ids: list[str]) -> None", "ids: list[str], add: bool = False) -> None").replace(
+        "def read_state", "def read_all"
+    )
+    (root / "app.py").write_text(changed, encoding="utf-8")
+    (root / "pyproject.toml").write_text(
+        SETTINGS.replace("view:devices.**", "view:devices.*.readAll"), encoding="utf-8"
+    )
+    ran = run(root, "check")
+    assert ran.exit_code == 1
+    assert "-  view:devices.table.readState in devices.table   recorded, not in the source" in ran.output
+    assert "+  view:devices.table.readAll in devices.table     in the source, not recorded" in ran.output
+    assert "~  view:devices.table.selectRows in devices.table  input" in ran.output
+    assert '~  [tool.remit]                                    exposure  {"mcp": ["view:devices.**"]} → ' in ran.output
+    assert ran.output.endswith("does not equal the source\ndo  remit compile; review; commit\n")
+
+
+def test_check_without_a_contract_and_with_a_forged_one_exits_1(root: Path) -> None:
+    missing = run(root, "check")
+    assert missing.exit_code == 1
+    assert "there is no remit.contract.json" in missing.output
+    run(root, "compile")
+    file = root / "remit.contract.json"
+    file.write_text(file.read_text(encoding="utf-8").replace('"always"', '"never"'), encoding="utf-8")
+    forged = run(root, "check")
+    assert forged.exit_code == 1
+    assert "remit.contract.json the hash of domain:devices.disable does not fit its row" in forged.output
+
+
+def test_check_that_cannot_compile_exits_2(root: Path) -> None:
+    run(root, "compile")
+    (root / "app.py").write_text("raise ValueError\n", encoding="utf-8")
+    assert run(root, "check").exit_code == 2
+
+
+def test_the_installed_command_runs_from_a_folder_below_the_project(root: Path) -> None:
+    below = root / "docs"
+    below.mkdir()
+    ran = subprocess.run(
+        [str(Path(sys.executable).with_name("remit")), "inspect", "--door", "mcp"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=below,
+    )
+    assert "view:devices.table.readState" in ran.stdout
+    assert "\x1b" not in ran.stdout
+    assert all(line == line.rstrip() for line in ran.stdout.splitlines())
