@@ -85,6 +85,11 @@ class Authority:
         return () if self._manifest is None else self._manifest.policies
 
     @property
+    def capability_ids(self) -> frozenset[str]:
+        """Every capability id of the contract."""
+        return frozenset() if self._manifest is None else frozenset(id for _, id in self._manifest.capabilities)
+
+    @property
     def operations(self) -> Mapping[str, OperationRecord]:
         """Every referenced backend operation as it was recorded, by its own name."""
         return self._operations
