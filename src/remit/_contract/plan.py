@@ -35,8 +35,9 @@ class Plan:
     """One sealed capability of one component class.
 
     `handler` is the sealed function recorded at class creation (called with the instance first), None for references;
-    `injected` maps its parameters annotated `Context` or `Principal` to their role. `convert` turns canonical bytes of
-    a valid input into keyword arguments (pydantic, strict), None for references, whose procedure converts by itself.
+    `injected` maps its parameters annotated `Context` or `Principal` to their role. `precondition` is called
+    with the instance and the named parameters only, sync or async. `convert` turns canonical bytes of a valid input
+    into keyword arguments (pydantic, strict), None for references, whose procedure converts by itself.
     `dump` turns a result into JSON and its canonical bytes. `operation` is the backend's name and `operation_hash` the
     hash of its recorded schemas. `doors` is what the declaration names, None for the default (in-process doors, and
     whatever the site's exposure opens). `timeout_s`, `decide_s` and `spend_s` are seconds, None for the limits' own.
@@ -49,8 +50,9 @@ class Plan:
     injected: Mapping[str, Role]
     available: Callable[[Any], object] | None
     precondition: Callable[..., object] | None
+    precondition_parameters: tuple[str, ...]
     note: Callable[[Any], object] | None
-    summary: Callable[..., object] | None
+    summary: Callable[[Any], object] | None
     bindings: tuple[Binding, ...]
     agent_input: Validator
     full_input: Validator
