@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from remit import ErrorCode
+
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "docs_src").rglob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -54,3 +56,9 @@ def test_the_readme_example_prints_what_the_readme_says() -> None:
     assert first == "['view:demo.counter.readValue', 'view:demo.counter.increment']"
     assert second.startswith("Ok(") and "output=2" in second
     assert third.startswith("Failed(") and "COMPONENT_UNMOUNTED" in third
+
+
+def test_the_page_of_errors_lists_every_code_and_no_other() -> None:
+    page = (ROOT / "docs/reference/errors.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| ([A-Z_]+) \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(code.value for code in ErrorCode)
