@@ -1,0 +1,1 @@
+"""What calls cost: `python -m bench core --json FILE`."""

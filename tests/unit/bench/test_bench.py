@@ -1,0 +1,50 @@
+"""The bench runs every case, counts only right answers, and writes the form that others read. Times are not judged."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import main
+from bench.cases import CORE
+from bench.harness import Case, Ready, measure
+
+
+async def _seven() -> object:
+    return 7
+
+
+def test_a_run_writes_machine_and_cases_and_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "core.json"
+    assert main(["core", "--json", str(file), "--scale", "0.0001", "--rounds", "2"]) == 0
+    form = json.loads(file.read_text(encoding="utf-8"))
+    assert set(form) == {"machine", "cases"}
+    assert {"python", "system", "cpus", "load", "loop_us", "gc"} == set(form["machine"])
+    assert [case["name"] for case in form["cases"]] == [
+        "no-op action",
+        "two policies",
+        "observation",
+        "1,000 mounted",
+        "mount and unmount 100",
+        "snapshot 100",
+        "definitions 300",
+        "digest 32 kB",
+        "35 kB input",
+    ]
+    for case in form["cases"]:
+        assert set(case) == {"name", "unit", "median", "p99", "n"}
+        assert case["unit"] == "us" and case["n"] >= 2
+        assert 0 < case["median"] <= case["p99"]
+    printed = capsys.readouterr().out
+    assert all(case.name in printed for case in CORE)
+
+
+async def test_a_wrong_answer_is_never_timed() -> None:
+    case = Case(name="odd", n=10, prepare=lambda: Ready(run=_seven, holds=lambda answer: answer == 8))
+    with pytest.raises(RuntimeError, match="odd: the answer is wrong: 7"):
+        await measure([case])
+
+
+async def test_every_case_runs_as_often_as_it_says() -> None:
+    (figure,) = await measure([Case(name="seven", n=30, prepare=lambda: Ready(run=_seven, holds=lambda a: a == 7))])
+    assert figure.n == 30
