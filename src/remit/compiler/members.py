@@ -177,7 +177,8 @@ class Members:
             parameters=tuple(names[1:]),
             options=options,
             path=self.source.path,
-            line=function.lineno,
+            # Where the live function says it starts: at its first decorator.
+            line=function.decorator_list[0].lineno,
         )
 
     def _options(self, keywords: list[ast.keyword], node: ast.AST) -> dict[str, object] | None:

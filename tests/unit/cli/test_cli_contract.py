@@ -98,8 +98,8 @@ def test_inspect_shows_reach_and_gates(root: Path) -> None:
     assert ran.output.splitlines() == [
         "capability                     effect       confirmation  who decides                      doors                where",
         "domain:devices.disable         destructive  always        grant fleet-operator, each time  embedded, test       app.py:29",
-        "view:devices.table.readState   read         never         -                                embedded, test, mcp  app.py:21",
-        "view:devices.table.selectRows  local-state  never         -                                embedded             app.py:26",
+        "view:devices.table.readState   read         never         -                                embedded, test, mcp  app.py:20",
+        "view:devices.table.selectRows  local-state  never         -                                embedded             app.py:25",
         "",
         "gates",
         "domain:devices.disable         policies require-grant:fleet; the view fills device_ids",
@@ -117,7 +117,7 @@ def test_inspect_shows_reach_and_gates(root: Path) -> None:
 def test_inspect_at_a_door_names_what_opened_it(root: Path) -> None:
     ran = run(root, "inspect", "--door", "mcp")
     assert ran.output.splitlines()[1] == (
-        "view:devices.table.readState  read    never         -            view:devices.**  app.py:21"
+        "view:devices.table.readState  read    never         -            view:devices.**  app.py:20"
     )
     assert "door mcp: 1 of 3 capabilities of 1 component" in ran.output
     assert "selectRows" not in ran.output

@@ -87,7 +87,7 @@ def test_the_contract_holds_what_is_declared_and_what_it_refers_to(root: Path) -
     manifest = compiled.manifest
     assert list(manifest.operations) == ["devices.disable"]
     assert sorted(compiled.offered) == ["devices.disable", "devices.unused"]
-    assert compiled.places[("devices.table", "view:devices.table.selectRows")] == "tables.py:20"
+    assert compiled.places[("devices.table", "view:devices.table.selectRows")] == "tables.py:19"
     disable = manifest.capabilities[("devices.table", "domain:devices.disable")]
     assert disable["confirmation"] == "always"
     assert disable["approver"] == "fleet-operator"

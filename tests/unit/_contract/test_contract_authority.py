@@ -1,0 +1,321 @@
+"""The contract as the live wing meets it: loaded, verified, compared with live classes (SPEC 3.7 to 3.9)."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remit._contract.authority import Authority
+from remit._contract.component import Component
+from remit._contract.decorators import action, observation
+from remit._contract.manifest import Manifest, assemble, parse
+from remit._contract.operation import OperationRecord, record_of
+from remit._contract.reference import reference
+from remit._contract.row import rows_of
+from remit._model.answers import Refused
+from remit._model.consumer import Principal
+from remit._model.context import Context
+from remit._model.effects import Audit, Confirmation, Effect, Kind
+from remit.errors import DefinitionCode, DefinitionError
+from remit.policies import authenticated, require_grant
+from remit.procedures import Procedures
+
+backend = Procedures()
+
+
+@backend.operation("things.disable", effect="destructive")
+async def disable(ids: list[str], caller: Principal, why: str | None = None) -> int:
+    """Disable things."""
+    return len(ids)
+
+
+def operations() -> dict[str, OperationRecord]:
+    operation = backend.get("things.disable")
+    assert operation is not None
+    return {"things.disable": record_of(operation)}
+
+
+def contract(*classes: type, **head: Any) -> Manifest:
+    rows = [rows_of(cls, operations()) for cls in classes]
+    return assemble(
+        [each.block for each in rows],
+        [row.block for each in rows for row in each.capabilities],
+        operations(),
+        exposure=head.get("exposure", {}),
+        policies=head.get("policies", ()),
+    )
+
+
+def table(mode: bool = False, **options: Any) -> type:
+    """The class of the contract, and with arguments the same class after somebody edited it."""
+
+    class Table(Component, type="t.table", policies=(require_grant("view"),)):
+        """A table."""
+
+        @observation
+        def read(self) -> list[str]:
+            """Read."""
+            return []
+
+        if mode:
+
+            @action(**options)
+            def select(self, ids: list[str], ctx: Context, mode: str = "a") -> None:
+                """Select."""
+        else:
+
+            @action(**options)
+            def select(self, ids: list[str], ctx: Context) -> None:
+                """Select."""
+
+        @select.precondition
+        async def _(self, ids: list[str]) -> Refused | None:
+            return None
+
+        disable = reference("domain:things.disable", approver="lead", policies=(authenticated(),))
+
+        @disable.bind("ids")
+        def _(self) -> list[str]:
+            return ["a"]
+
+    return Table
+
+
+def test_a_sealed_class_gives_plans_with_everything_a_call_needs() -> None:
+    cls: Any = table(timeout=3)
+    sealed = Authority(contract(cls)).seal(cls)
+    assert (sealed.type, sealed.description) == ("t.table", "A table.")
+    assert [policy.name for policy in sealed.policies] == ["require-grant:view"]
+    read, select, refer = sealed.plans
+    assert (read.id, select.id, refer.id) == ("view:t.table.read", "view:t.table.select", "domain:things.disable")
+    assert read.descriptor.kind is Kind.OBSERVATION
+    assert read.audit is Audit.NONE
+    assert read.dump([]) == ([], b"[]")
+    assert read.output is not None
+    assert not read.output.is_valid([1])
+    assert select.handler is cls.select.function
+    assert select.injected == {"ctx": "context"}
+    assert select.timeout_s == 3
+    assert select.precondition_parameters == ("ids",)
+    assert select.convert is not None
+    assert select.convert(b'{"ids":["x"]}') == {"ids": ["x"]}
+    assert refer.handler is None
+    assert refer.convert is None
+    assert refer.descriptor.effect is Effect.DESTRUCTIVE
+    assert refer.descriptor.confirmation is Confirmation.ALWAYS
+    assert refer.descriptor.bound == ("ids",)
+    assert [binding.path for binding in refer.bindings] == ["ids"]
+    assert refer.bindings[0].value(cls()) == ["a"]
+    assert not refer.agent_input.is_valid({"ids": ["a"]})
+    assert refer.full_input.is_valid({"ids": ["a"]})
+    assert (refer.operation, refer.operation_hash) == ("things.disable", operations()["things.disable"].hash)
+    assert refer.approver == "lead"
+    assert [policy.name for policy in refer.policies] == ["authenticated"]
+
+
+def test_plans_are_computed_once_per_class() -> None:
+    cls = table()
+    authority = Authority(contract(cls))
+    assert authority.seal(cls) is authority.seal(cls)
+
+
+@pytest.mark.parametrize(
+    ("edited", "text"),
+    [
+        (
+            lambda: table(mode=True),
+            "[CONTRACT_MISMATCH] t.table.select: input differs from remit.contract.json        test_contract_authority.py:",
+        ),
+        (lambda: table(title="Pick"), "t.table.select: title differs from remit.contract.json"),
+        (lambda: table(confirmation="required"), "t.table.select: confirmation differs"),
+        (lambda: table(approver="lead"), "t.table.select: approver differs"),
+        (lambda: table(effect="navigation"), "t.table.select: effect differs"),
+        (lambda: table(timeout=1), "t.table.select: timeout differs"),
+        (lambda: table(policies=(authenticated(),)), "t.table.select: policies differs"),
+        (lambda: table(doors=("mcp",)), "t.table.select: doors differs"),
+        (lambda: table(name="pick"), "t.table.pick: is not in remit.contract.json"),
+        (lambda: table(description="Other."), "t.table.select: description differs"),
+        (lambda: table(deprecated=True), "t.table.select: deprecated differs"),
+    ],
+)
+def test_a_class_edited_since_is_refused_by_the_field_that_differs(edited: Callable[[], type], text: str) -> None:
+    authority = Authority(contract(table()))
+    with pytest.raises(DefinitionError) as caught:
+        authority.seal(edited())
+    assert caught.value.code is DefinitionCode.CONTRACT_MISMATCH
+    assert text in str(caught.value)
+    assert caught.value.do == "remit compile; review; commit"
+
+
+def test_the_error_shows_both_sides_and_why() -> None:
+    with pytest.raises(DefinitionError) as caught:
+        Authority(contract(table())).seal(table(mode=True))
+    assert caught.value.facts[:2] == (("declared", "ids, mode"), ("recorded", "ids"))
+    assert caught.value.facts[2][1].startswith("`mode` is new in test_contract_authority.py:")
+
+
+def test_a_class_that_was_never_compiled_is_refused() -> None:
+    class Other(Component, type="t.other"):
+        """Other."""
+
+    with pytest.raises(DefinitionError, match=r"t\.other: is not in remit\.contract\.json"):
+        Authority(contract(table())).seal(Other)
+
+
+def test_a_reference_that_was_never_compiled_is_refused() -> None:
+    class Table(Component, type="t.table"):
+        """A table."""
+
+        x = reference("domain:things.other")
+
+    class Before(Component, type="t.table"):
+        """A table."""
+
+    with pytest.raises(DefinitionError, match=r"domain:things\.other: is not in remit\.contract\.json"):
+        Authority(contract(Before)).seal(Table)
+
+
+def test_a_capability_that_left_the_class_is_refused() -> None:
+    class Table(Component, type="t.table", policies=(require_grant("view"),)):
+        """A table."""
+
+    with pytest.raises(DefinitionError, match="but the class does not declare it"):
+        Authority(contract(table())).seal(Table)
+
+
+def test_a_function_patched_before_the_first_mount_is_refused() -> None:
+    cls: Any = table()
+    authority = Authority(contract(cls))
+    cls.select.function.__doc__ = "Something else."
+    with pytest.raises(DefinitionError, match="description differs"):
+        authority.seal(cls)
+
+
+def test_a_capability_replaced_after_the_first_mount_is_refused() -> None:
+    cls: Any = table()
+    authority = Authority(contract(cls))
+    authority.seal(cls)
+    type.__setattr__(cls, "select", table().__dict__["select"])
+    with pytest.raises(DefinitionError, match="was replaced after its class was created"):
+        authority.seal(cls)
+
+
+# The file
+
+
+def written(tmp_path: Path, manifest: Manifest) -> Path:
+    file = tmp_path / "remit.contract.json"
+    file.write_bytes(manifest.to_bytes())
+    return file
+
+
+def test_an_authority_is_loaded_by_path_or_beside_a_file(tmp_path: Path) -> None:
+    manifest = contract(table(), exposure={"mcp": ["view:t.**"]}, policies=["authenticated"])
+    file = written(tmp_path, manifest)
+    (tmp_path / "pyproject.toml").write_text("[tool.remit]\n", encoding="utf-8")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for authority in (
+        Authority.load(file),
+        Authority.load(str(file)),
+        Authority.load(beside=str(tmp_path / "a/b/c.py")),
+    ):
+        assert authority.hash == manifest.hash
+        assert authority.policies == ("authenticated",)
+        assert "view:t.table.read" in authority.exposure.doors["mcp"]
+        assert not authority.pending
+        assert list(authority.operations) == ["things.disable"]
+
+
+def test_the_search_stops_at_the_first_project(tmp_path: Path) -> None:
+    written(tmp_path, contract(table()))
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text("[tool.remit]\nentries = ['app']\n", encoding="utf-8")
+    with pytest.raises(FileNotFoundError) as caught:
+        Authority.load(beside=str(inner / "app.py"))
+    assert str(caught.value) == "no remit.contract.json beside app.py\n  do  remit compile"
+
+
+def test_load_says_what_it_takes() -> None:
+    for arguments in ({}, {"path": "a", "beside": "b"}):
+        with pytest.raises(TypeError, match=r"Authority\.load\(beside=__file__\)"):
+            Authority.load(**arguments)
+
+
+def test_inside_the_compiler_nothing_is_read_and_nothing_can_be_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMIT_COMPILE", "1")
+    authority = Authority.load("nowhere.json")
+    assert authority.pending
+    assert (authority.hash, authority.policies, dict(authority.operations)) == ("", (), {})
+    with pytest.raises(TypeError, match="the authority is pending"):
+        authority.seal(table())
+
+
+def test_an_authority_cannot_be_changed() -> None:
+    authority: Any = Authority(contract(table()))
+    for name in ("hash", "policies", "exposure", "operations", "pending", "other"):
+        with pytest.raises(AttributeError):
+            setattr(authority, name, None)
+    with pytest.raises(TypeError):
+        authority.operations["x"] = None
+
+
+def forged(manifest: Manifest, change: Callable[[Any], None]) -> bytes:
+    form = json.loads(manifest.to_bytes())
+    change(form)
+    return json.dumps(form).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda form: form["capabilities"][0].update(approver=None), "the hash of domain:things.disable does not fit"),
+        (lambda form: form["components"][0].update(title="x"), "the hash of t.table does not fit its row"),
+        (lambda form: form["operations"][0].update(effect="server-query"), "is no contract"),
+        (lambda form: form["head"].update(policies=["other"]), "the hash of the whole does not fit"),
+        (lambda form: form["head"].update(exposure={"mcp": ["view:**"]}), "the hash of the whole does not fit"),
+        (lambda form: form["capabilities"].pop(), "is listed without a row"),
+        (lambda form: form["operations"].pop(), "is referenced and not recorded"),
+        (lambda form: form["capabilities"].append(form["capabilities"][0]), "stands twice"),
+        (lambda form: form["head"].update(format=2), "has format 2; this version reads 1"),
+        (lambda form: form.pop("head"), "is no contract"),
+        (lambda form: form.update(hash="sha256:0"), "the hash of the whole does not fit"),
+    ],
+)
+def test_a_forged_contract_does_not_load(tmp_path: Path, change: Callable[[Any], None], text: str) -> None:
+    file = tmp_path / "remit.contract.json"
+    file.write_bytes(forged(contract(table()), change))
+    with pytest.raises(DefinitionError) as caught:
+        Authority.load(file)
+    assert caught.value.code is DefinitionCode.CONTRACT_MISMATCH
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'"x"', b"\xff", b"[" * 100_000])
+def test_what_is_no_contract_does_not_load(data: bytes) -> None:
+    with pytest.raises(DefinitionError, match="is no contract"):
+        parse(data)
+
+
+def test_the_generator_is_apart_from_the_hash() -> None:
+    data = forged(contract(table()), lambda form: form.update(generator="remit 99"))
+    assert parse(data).hash == contract(table()).hash
+
+
+def test_two_classes_of_one_type_are_no_contract() -> None:
+    with pytest.raises(DefinitionError, match="two classes declare this type"):
+        contract(table(), table())
+
+
+def test_two_components_may_refer_to_one_operation() -> None:
+    class Other(Component, type="t.other"):
+        """Other."""
+
+        disable = reference("domain:things.disable", confirmation="always")
+
+    cls = table()
+    authority = Authority(contract(cls, Other))
+    assert authority.seal(Other).plans[0].id == authority.seal(cls).plans[2].id
+    assert authority.seal(Other).plans[0].approver is None
