@@ -98,7 +98,7 @@ class ApprovalDialog:
             return
         self.close()
         with self._client.content:
-            ui.notify(_ended(request), type="info", position="top", close_button="OK", timeout=8000)
+            ui.notify(_ended(request), color="grey-10", position="top", timeout=8000)
 
     def close(self) -> None:
         """Take the dialog away; twice is a no-op."""
@@ -168,16 +168,19 @@ class ApprovalDialog:
     def _draw_foot(self) -> None:
         self._left = ui.label(self._time_left()).classes("remit-left")
         ui.timer(1.0, self._tick)
+        self._hint = ui.label("Approve works once everything above has been on the screen.").classes("remit-left")
+        self._hint.set_visibility(self._decides_here)
         with ui.element("div").classes("remit-answers"):
-            ui.button("Deny", on_click=lambda: self._answer("deny")).props("outline no-caps color=primary")
-            ui.button("Later", on_click=lambda: self._answer("later")).props("flat no-caps color=primary")
+            ui.button("Deny", on_click=lambda: self._answer("deny"), color=None).props("outline no-caps")
+            ui.button("Later", on_click=lambda: self._answer("later"), color=None).props("flat no-caps")
             if not self._decides_here:
                 # An agent that drives this browser could press our own buttons (SPEC 7.4).
                 ui.link("Decide on the decision page", f"{DECISIONS}/{self.request.id}", new_tab=True)
                 return
-            color = "negative" if self.request.effect.grave else "primary"
-            self._approve = ui.button("Approve exactly this", on_click=lambda: self._answer("approve"))
-            self._approve.props(f"unelevated no-caps color={color}")
+            self._approve = ui.button("Approve exactly this", on_click=lambda: self._answer("approve"), color=None)
+            self._approve.props("unelevated no-caps").classes("remit-approve")
+            if self.request.effect.grave:
+                self._approve.classes("remit-irreversible")
             self._approve.disable()
 
     async def _answer(self, answer: Answer) -> None:
@@ -196,6 +199,7 @@ class ApprovalDialog:
         await asyncio.sleep(DRAWN_S)
         if not self._done:
             self._ready = True
+            self._hint.set_visibility(False)
             self._approve.enable()
 
     def _tick(self) -> None:
