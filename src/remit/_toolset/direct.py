@@ -122,6 +122,10 @@ class Toolset:
             ),
         )
 
+    def succeed(self, earlier: "Toolset") -> None:
+        """Keep the pins of a toolset whose view this one's has replaced unasked, as after a reload (SPEC 11.12)."""
+        self._pins.succeed(earlier._pins)
+
     def definitions(self) -> list[dict[str, object]]:
         """List the tools as JSON-able definitions, for a model; live state is in `states`.
 

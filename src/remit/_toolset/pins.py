@@ -64,3 +64,9 @@ class Pins:
         for name, pin in present.items():
             if pin.registration == registration and self.get(name) is not None:
                 self.told(name, pin)
+
+    def succeed(self, earlier: "Pins") -> None:
+        """Take over what names meant in a view that this one has replaced behind its consumer's back."""
+        for name, pin in (*earlier._gone.items(), *earlier._listed.items()):
+            if name not in self._listed:
+                self._gone.put(name, pin)

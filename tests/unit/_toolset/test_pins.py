@@ -67,3 +67,13 @@ def test_pins_of_unlisted_names_are_bounded() -> None:
     pins.listed({f"n{number}": pin("reg_1") for number in range(10)})
     pins.observe({})
     assert sum(pins.get(f"n{number}") is not None for number in range(10)) == 3
+
+
+def test_a_view_that_replaces_another_unasked_keeps_what_names_meant() -> None:
+    clock = ManualClock()
+    earlier, later = Pins(clock, Limits()), Pins(clock, Limits())
+    earlier.listed({"a": pin("reg_1")})
+    later.succeed(earlier)
+    later.listed({"a": pin("reg_2"), "b": pin("reg_2")})
+    assert later.get("a") == pin("reg_1")
+    assert later.get("b") == pin("reg_2")

@@ -38,6 +38,7 @@ class Caller:
         self._clock = clock
         self._limits = limits
         self._toolsets: Bounded[str, Toolset] = Bounded(VIEWS_OF_ONE, None, clock)
+        self._latest: Toolset | None = None
         lifetime = limits.decide_s + limits.spend_s
         self._unasked: Bounded[str, bool] = Bounded(limits.confirmations_per_surface, lifetime, clock)
         self.notices = Notices(self._seen, self._watch)
@@ -60,6 +61,8 @@ class Caller:
         if self.identity.session not in {None, view_id}:
             return None
         found = self._views.choose(self.consumer.key, self.identity.principal, view_id)
+        if found is not None:
+            self._latest = None
         self.notices.changed()
         return found
 
@@ -68,7 +71,11 @@ class Caller:
         found = self._toolsets.get(session.id)
         if found is None:
             found = Toolset(session.surface, self.consumer, waits=False, limits=self._limits, clock=self._clock)
+            # A view that came in place of another, unasked, is nothing the agent has seen: old names keep their pins.
+            if self._latest is not None:
+                found.succeed(self._latest)
             self._toolsets.put(session.id, found)
+        self._latest = found
         return found
 
     def told_plainly(self, confirmation_id: str) -> None:

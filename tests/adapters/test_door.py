@@ -1,0 +1,264 @@
+"""The door over real HTTP with the official client, in both eras: what is listed, called, announced and reached."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import mcp_types as types
+import pytest
+from mcp.client import Client
+
+from remit import Surface
+from tests.adapters.site import (
+    AUDITOR,
+    COUNT,
+    DISABLE,
+    ERAS,
+    OPERATOR,
+    READ,
+    RENAME,
+    SELECT,
+    Heard,
+    Hidden,
+    Site,
+    Table,
+    beside,
+    data_of,
+    error_of,
+    serving,
+)
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with serving() as running:
+        yield running
+
+
+async def names(client: Client) -> set[str]:
+    """The names of a listing."""
+    return {tool.name for tool in (await client.list_tools()).tools}
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_exactly_what_is_exposed_and_mounted_is_listed(site: Site, mode: str) -> None:
+    surface, _ = site.open_table()
+    async with site.client(mode) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(listed) == {READ, COUNT, SELECT, "view_devices__table__breakDown", DISABLE, RENAME, "surface_continue"}
+    disable = listed[DISABLE]
+    assert disable.description == "[domain · destructive · requires confirmation] Disable devices."
+    assert disable.title == "Disable devices"
+    assert "device_ids" not in disable.input_schema.get("properties", {})
+    assert disable.annotations == types.ToolAnnotations(
+        read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+    )
+    assert disable.meta is not None
+    assert disable.meta["remit/surface"] == surface.surface_id
+    assert disable.meta["remit/availability"] == {"available": True}
+    assert {"remit/registration", "remit/version", "remit/instance"} < set(disable.meta)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_outputs_are_structured_and_their_origin_travels_along(site: Site, mode: str) -> None:
+    surface, table = site.open_table()
+    async with site.client(mode) as client:
+        listed = {tool.name: tool.meta for tool in (await client.list_tools()).tools}
+        read = await client.call_tool(READ)
+        assert read.structured_content == {"ids": ["d1", "d2", "d3"], "selected": []}
+        assert read.meta is not None
+        meta = listed[READ]
+        assert meta is not None
+        for key in ("remit/registration", "remit/surface"):
+            assert read.meta[key] == meta[key]
+        count = await client.call_tool(COUNT)
+        assert (count.structured_content, data_of(count)) == ({"result": 3}, 3)
+        selected = await client.call_tool(SELECT, {"ids": ["d2"]})
+        assert (selected.structured_content, table.selected) == (None, ["d2"])
+    assert surface.surface_id == read.meta["remit/surface"]
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_an_unavailable_tool_is_listed_with_its_reason_and_refused(site: Site, mode: str) -> None:
+    surface = site.open().surface
+    mount = surface.mount(Table())
+    async with site.client(mode) as client:
+        mount.update(available={"select_rows": "still loading"})
+        listed = {tool.name: tool.meta for tool in (await client.list_tools()).tools}
+        meta = listed[SELECT]
+        assert meta is not None
+        assert meta["remit/availability"] == {"available": False, "reason": "still loading"}
+        error = error_of(await client.call_tool(SELECT, {"ids": []}))
+        assert (error["code"], error["details"]) == ("CAPABILITY_NOT_AVAILABLE", {"reason": "still loading"})
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_an_invocation_id_repeats_a_call_and_a_json_rpc_id_never_does(site: Site, mode: str) -> None:
+    site.open_table()
+    async with site.client(mode) as client:
+        await client.list_tools()
+        call = {"device_id": "d1", "name": "new"}
+        for _ in range(2):
+            await client.call_tool(RENAME, call, meta=beside(invocation="once"))
+        assert site.backend.renamed == [("d1", "new")]
+        conflict = error_of(await client.call_tool(RENAME, {**call, "name": "x"}, meta=beside(invocation="once")))
+        assert conflict["code"] == "INVOCATION_CONFLICT"
+    for _ in range(2):  # another connection begins to count its requests anew
+        async with site.client(mode) as client:
+            await client.list_tools()
+            await client.call_tool(RENAME, call)
+    assert len(site.backend.renamed) == 3
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_with_no_view_open_nothing_is_listed_and_a_call_says_so(site: Site, mode: str) -> None:
+    site.gateway.open_view(
+        principal=lambda: OPERATOR, host=lambda: None, within=_nothing, title="Devices", route="/devices"
+    )  # built, but its client never came
+    async with site.client(mode) as client:
+        assert await names(client) == set()
+        error = error_of(await client.call_tool(READ))
+        assert error["code"] == "SURFACE_UNREACHABLE"
+        assert error["details"] == {"outcome": "none", "reason": "no view is open"}
+
+
+class _Nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+def _nothing() -> _Nothing:
+    return _Nothing()
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_several_views_are_named_and_one_is_chosen(site: Site, mode: str) -> None:
+    _, first = site.open_table()
+    _, second = site.open_table()
+    async with site.client(mode) as client:
+        assert await names(client) == {"surface_views", "surface_use"}
+        error = error_of(await client.call_tool(READ))
+        assert error["code"] == "AMBIGUOUS_INSTANCE"
+        assert [view["title"] for view in error["details"]["views"]] == ["Devices", "Devices (2)"]
+        views = (await client.call_tool("surface_views")).structured_content["views"]
+        assert [view["in_use"] for view in views] == [False, False]
+        used = await client.call_tool("surface_use", {"view": views[1]["view"]})
+        assert [view["in_use"] for view in used.structured_content["views"]] == [False, True]
+        assert {SELECT, "surface_views", "surface_use"} < await names(client)
+        await client.call_tool(SELECT, {"ids": ["d3"]})
+        assert (first.selected, second.selected) == ([], ["d3"])
+        site.gateway.close_view(views[1]["view"])
+        gone = error_of(await client.call_tool(SELECT, {"ids": ["d1"]}))
+        assert gone["code"] == "SURFACE_UNREACHABLE"
+        assert [view["view"] for view in gone["details"]["views"]] == [views[0]["view"]]
+        assert data_of(await client.call_tool(READ))["selected"] == []
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_view_chosen_by_itself_is_kept_when_a_second_opens(site: Site, mode: str) -> None:
+    _, first = site.open_table()
+    async with site.client(mode) as client:
+        await client.list_tools()
+        _, second = site.open_table()
+        await client.call_tool(SELECT, {"ids": ["d1"]})
+        assert (first.selected, second.selected) == (["d1"], [])
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_reload_moves_the_choice_and_a_change_after_it_is_stale_once(site: Site, mode: str) -> None:
+    site.open(tab="tab-1").surface.mount(Table())
+    async with site.client(mode) as client:
+        await client.list_tools()
+        table = Table()
+        site.open(tab="tab-1").surface.mount(table)
+        assert len(site.gateway.describe()["views"]) == 1  # type: ignore[arg-type]
+        await client.list_tools()
+        stale = error_of(await client.call_tool(SELECT, {"ids": ["d1"]}))
+        assert (stale["code"], stale["details"]["present"]["name"]) == ("STALE_CAPABILITY", SELECT)
+        assert table.selected == []
+        await client.call_tool(SELECT, {"ids": ["d1"]})
+        assert table.selected == ["d1"]
+
+
+class TestNotices:
+    """One notice a change, to whom it concerns."""
+
+    @staticmethod
+    async def settled(client: Client) -> None:
+        """A round trip: what was announced before it has arrived."""
+        await client.list_tools()
+        await client.list_tools()
+
+    @staticmethod
+    def change(surface: Surface) -> None:
+        surface.mount(Table(), "one")
+        surface.mount(Table(), "two")
+
+    async def test_the_handshake_era_hears_of_opening_mounting_and_closing(self, site: Site) -> None:
+        heard = Heard()
+        async with site.client("legacy", heard=heard) as client:
+            await self.settled(client)
+            view = site.open()
+            await heard.until(1)
+            self.change(view.surface)
+            await heard.until(2)
+            site.open(AUDITOR).surface.mount(Table())
+            await self.settled(client)
+            assert heard.notices == 2
+            site.gateway.close_view(view.id)
+            await heard.until(3)
+
+    async def test_the_modern_era_hears_over_its_listen_stream(self, site: Site) -> None:
+        async with site.client("auto") as client, client.listen(tools_list_changed=True) as stream:
+            events = aiter(stream)
+            view = site.open()
+            await anext(events)
+            self.change(view.surface)
+            await anext(events)
+            site.open(AUDITOR).surface.mount(Table())
+            coming = asyncio.ensure_future(anext(events))
+            await self.settled(client)
+            assert not coming.done()
+            site.gateway.close_view(view.id)
+            await coming
+
+    async def test_what_is_hidden_from_a_consumer_makes_no_notice(self, site: Site) -> None:
+        heard = Heard()
+        surface, _ = site.open_table()
+        token = site.gateway.delegate(OPERATOR, actor="narrow", scope=["domain:devices.rename"])
+        async with site.client("legacy", token=token, heard=heard) as client:
+            await self.settled(client)
+            surface.mount(Hidden(), "another")
+            await self.settled(client)
+            assert heard.notices == 0
+            surface.mount(Table(), "second")
+            await heard.until(1)
+
+    async def test_stopping_ends_a_listen_stream_deliberately(self, site: Site) -> None:
+        async with site.client("auto") as client, client.listen(tools_list_changed=True) as stream:
+            site.gateway.stopping()
+            assert [event async for event in stream] == []
+
+
+async def test_the_official_client_is_told_apart_by_token_not_by_connection(site: Site) -> None:
+    _, table = site.open_table(OPERATOR)
+    _, other = site.open_table(AUDITOR)
+    async with (
+        site.client("auto", token=site.token(OPERATOR)) as one,
+        site.client("legacy", token=site.token(AUDITOR)) as two,
+    ):
+        await asyncio.gather(one.list_tools(), two.list_tools())
+        for number in range(5):
+            await asyncio.gather(
+                one.call_tool(SELECT, {"ids": [f"a{number}"]}), two.call_tool(SELECT, {"ids": [f"b{number}"]})
+            )
+            assert (table.selected, other.selected) == ([f"a{number}"], [f"b{number}"])
+
+
+async def test_the_door_needs_a_start_and_takes_nothing_after_its_stop(site: Site) -> None:
+    site.gateway.stopping()
+    answer = await site.post()
+    assert answer.status_code == 503
+    await site.gateway.stop()
+    with pytest.raises(RuntimeError, match="stopped"):
+        site.open()

@@ -1,0 +1,156 @@
+"""A token is exactly what the host signed, for one door, one agent and a short time."""
+
+import base64
+import json
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from remit import DefinitionError, Limits, ManualClock, Principal
+from remit._session.delegation import Delegations, Keys
+
+PERSON = Principal("ada", tenant="acme")
+SECRET = b"s" * 32
+
+
+def delegations(keys: Keys | None = None, clock: ManualClock | None = None) -> Delegations:
+    return Delegations(keys or Keys.fresh(), clock or ManualClock(), Limits())
+
+
+def claims(**changed: Any) -> dict[str, Any]:
+    """What `mint` writes, with something changed; None leaves a claim out."""
+    now = int(ManualClock().now().timestamp())
+    usual = {
+        "iss": "remit",
+        "aud": "remit:mcp",
+        "sub": "ada",
+        "act": {"sub": "agent"},
+        "scope": ["view:**"],
+        "nbf": now,
+        "exp": now + 60,
+        "jti": "dlg_1",
+    }
+    return {key: value for key, value in {**usual, **changed}.items() if value is not None}
+
+
+@pytest.mark.parametrize("keys", [Keys.fresh(), Keys("k1", {"k1": SECRET})], ids=["EdDSA", "HS256"])
+def test_a_token_says_whose_views_which_agent_and_what_scope(keys: Keys) -> None:
+    issuer = delegations(keys)
+    token = issuer.mint(PERSON, actor="agent", scope=["view:devices.**"], session="vew_1")
+    found = issuer.verify(token)
+    assert found is not None
+    assert (found.principal, found.actor, found.scope) == (("acme", "ada"), "agent", ("view:devices.**",))
+    assert found.session == "vew_1"
+    assert found.consumer.key == ("mcp", "remit", ("agent",), found.jti)
+    assert found.consumer.scope is not None
+    assert "view:devices.table.read" in found.consumer.scope
+
+
+def test_every_token_is_another_consumer() -> None:
+    issuer = delegations()
+    first, second = (issuer.verify(issuer.mint(PERSON, actor="agent", scope=["view:**"])) for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert first.consumer.key != second.consumer.key
+
+
+def test_a_token_lives_from_its_minting_to_its_last_second() -> None:
+    clock = ManualClock()
+    issuer = delegations(clock=clock)
+    token = issuer.mint(PERSON, actor="agent", scope=["view:**"])
+    clock.advance(899)
+    assert issuer.verify(token) is not None
+    clock.advance(1)
+    assert issuer.verify(token) is None
+
+
+def test_a_token_of_the_future_is_none() -> None:
+    clock = ManualClock()
+    keys = Keys.fresh()
+    clock.advance(100)
+    token = delegations(keys, clock).mint(PERSON, actor="agent", scope=["view:**"])
+    assert delegations(keys, ManualClock()).verify(token) is None
+
+
+def test_an_older_key_still_verifies_and_an_unknown_one_does_not() -> None:
+    old, new = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    token = delegations(Keys("k1", {"k1": old})).mint(PERSON, actor="agent", scope=["view:**"])
+    assert delegations(Keys("k2", {"k1": old.public_key(), "k2": new})).verify(token) is not None
+    assert delegations(Keys("k2", {"k2": new})).verify(token) is None
+
+
+def test_keys_are_taken_as_pem_too() -> None:
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    token = delegations(Keys("k", {"k": private})).mint(PERSON, actor="agent", scope=["view:**"])
+    assert delegations(Keys("new", {"k": public.decode(), "new": SECRET})).verify(token) is not None
+    with pytest.raises(ValueError, match="cannot sign"):
+        Keys("k", {"k": public})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"iss": "other"},
+        {"aud": "remit:webmcp"},
+        {"sub": None},
+        {"sub": 7},
+        {"act": "agent"},
+        {"act": {}},
+        {"scope": "view:**"},
+        {"scope": ["nonsense"]},
+        {"scope": [f"view:a{number}.**" for number in range(101)]},
+        {"jti": None},
+        {"exp": None},
+        {"nbf": None},
+        {"tenant": 7},
+        {"session": ["vew_1"]},
+    ],
+    ids=repr,
+)
+def test_a_signed_token_that_is_not_of_the_shape_is_none(changed: dict[str, Any]) -> None:
+    def token(body: dict[str, Any]) -> str:
+        return jwt.encode(body, SECRET, algorithm="HS256", headers={"kid": "k"})
+
+    verifier = delegations(Keys("k", {"k": SECRET}))
+    assert verifier.verify(token(claims())) is not None
+    assert verifier.verify(token(claims(**changed))) is None
+
+
+def test_the_key_decides_the_algorithm() -> None:
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    verifier = delegations(Keys("k", {"k": key}))
+    # The public key is no secret, so a token signed with it as one must not count.
+    assert verifier.verify(jwt.encode(claims(), public, algorithm="HS256", headers={"kid": "k"})) is None
+    head = base64.urlsafe_b64encode(json.dumps({"alg": "none", "kid": "k"}).encode()).rstrip(b"=").decode()
+    body = base64.urlsafe_b64encode(json.dumps(claims()).encode()).rstrip(b"=").decode()
+    assert verifier.verify(f"{head}.{body}.") is None
+
+
+@pytest.mark.parametrize("text", ["", "a.b.c", "é.é.é", "x" * 10_000, "\ud800"])
+def test_any_other_text_is_none(text: str) -> None:
+    assert delegations().verify(text) is None
+
+
+def test_what_no_token_may_say_is_refused_when_it_is_minted() -> None:
+    issuer = delegations()
+    with pytest.raises(DefinitionError):
+        issuer.mint(PERSON, actor="agent", scope=["devices"])
+    with pytest.raises(ValueError, match="100 patterns"):
+        issuer.mint(PERSON, actor="agent", scope=[f"view:a{number}.**" for number in range(101)])
+    with pytest.raises(ValueError, match="actor"):
+        issuer.mint(PERSON, actor="", scope=["view:**"])
+    with pytest.raises(ValueError, match="0 seconds"):
+        issuer.mint(PERSON, actor="agent", scope=["view:**"], ttl=0)
+
+
+def test_a_short_secret_and_a_missing_active_key_are_refused() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        Keys("k", {"k": b"short"})
+    with pytest.raises(ValueError, match="not among"):
+        Keys("k2", {"k1": SECRET})

@@ -1,0 +1,91 @@
+"""The guard lets named hosts and their pages in, and nobody else."""
+
+import asyncio
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
+
+
+class Behind:
+    """An application that notes that it was reached."""
+
+    def __init__(self) -> None:
+        self.reached = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.reached += 1
+
+
+def run(kind: str, headers: list[tuple[str, str]], **extra: object) -> tuple[int, list[Message]]:
+    """How often the application was reached, and what was sent instead."""
+    behind, sent = Behind(), []
+    raw = [(name.encode(), value.encode()) for name, value in headers]
+    scope = {"type": kind, "method": "GET", "path": "/", "headers": raw, **extra}
+
+    async def receive() -> Message:
+        return {"type": f"{kind}.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Guard(behind, AllowedHosts(LOOPBACK))(scope, receive, send))
+    return behind.reached, sent
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST:1"])
+def test_this_machine_is_let_in_on_any_port(host: str) -> None:
+    assert run("http", [("host", host), ("origin", f"http://{host}")]) == (1, [])
+    assert run("websocket", [("host", host)]) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example:localhost", "", "[::2]"]
+)
+def test_another_host_is_421_and_named(host: str) -> None:
+    reached, sent = run("http", [("host", host)])
+    assert (reached, sent[0]["status"]) == (0, 421)
+    assert host in sent[1]["body"].decode()
+
+
+def test_no_host_and_two_hosts_are_421() -> None:
+    for headers in ([], [("host", "localhost"), ("host", "evil.example")]):
+        reached, sent = run("http", headers)
+        assert (reached, sent[0]["status"]) == (0, 421)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "null", "", "ftp://localhost", "http://localhost@evil.example", "http://[", "localhost"],
+)
+def test_another_origin_is_403(origin: str) -> None:
+    reached, sent = run("http", [("host", "localhost"), ("origin", origin)])
+    assert (reached, sent[0]["status"]) == (0, 403)
+
+
+def test_a_refused_value_is_shown_as_one_line_of_text() -> None:
+    _, sent = run("http", [("host", "localhost"), ("origin", "http://evil.example/" + "x" * 500)])
+    assert len(sent[1]["body"]) < 140
+    assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/plain")
+
+
+def test_a_foreign_socket_is_refused_before_it_opens() -> None:
+    headers = [("host", "localhost"), ("origin", "http://evil.example")]
+    assert run("websocket", headers) == (0, [{"type": "websocket.close", "code": 1008}])
+    reached, sent = run("websocket", headers, extensions={"websocket.http.response": {}})
+    assert (reached, sent[0]["status"]) == (0, 403)
+
+
+def test_a_lifespan_passes() -> None:
+    assert run("lifespan", []) == (1, [])
+
+
+def test_a_port_can_be_named_and_one_text_is_no_collection() -> None:
+    hosts = AllowedHosts(["app.example:8443", "other.example"])
+    assert hosts.allows("app.example:8443")
+    assert not hosts.allows("app.example")
+    assert not hosts.allows("app.example:1")
+    assert hosts.allows("other.example:1")
+    with pytest.raises(TypeError, match="collection"):
+        AllowedHosts("app.example")
