@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 from remit._base.limits import Limits
 from remit._base.text import first_bad
@@ -122,7 +122,7 @@ def checked_policies(at: Place, policies: object) -> tuple[NamedPolicy, ...]:
             raise at.wrong(f"{policy!r} is no policy", do='write for example policies=(require_grant("fleet"),)')
         if any(name == other.name for other in found):
             raise at.wrong(f"the policy {name!r} stands twice")
-        found.append(policy)
+        found.append(cast(NamedPolicy, policy))
     return tuple(found)
 
 

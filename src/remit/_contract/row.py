@@ -30,17 +30,23 @@ _NOT_UNDER_OO: Final = "has no description, because Python ran with -OO and drop
 class CapabilityRow:
     """One capability as the live class has it: the block of the contract, and what was derived on the way.
 
-    `input` and `output` are None for references, whose procedure converts by itself.
+    `input` and `output` are None for references, whose procedure converts by itself. The capability is held in a tuple
+    because type checkers read a field of a descriptor's type as a descriptor.
     """
 
     attribute: str
-    capability: Capability
+    sealed: tuple[Capability]
     block: dict[str, Json]
     governed: Governed
     effect: Effect
     input: DerivedInput | None
     output: DerivedOutput | None
     operation: OperationRecord | None
+
+    @property
+    def capability(self) -> Capability:
+        """The sealed capability."""
+        return self.sealed[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,7 +146,7 @@ def _method_row(
     block["output"] = cast(Json, schema)
     return CapabilityRow(
         attribute=attribute,
-        capability=capability,
+        sealed=(capability,),
         block=block,
         governed=level,
         effect=capability.effect,
@@ -179,7 +185,7 @@ def _reference_row(
     block["bound"] = cast(Json, sorted(reference.bindings))
     return CapabilityRow(
         attribute=attribute,
-        capability=reference,
+        sealed=(reference,),
         block=block,
         governed=level,
         effect=operation.effect,

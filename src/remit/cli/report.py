@@ -89,7 +89,8 @@ def _doors(manifest: Manifest, block: Block) -> dict[str, str]:
     declared = cast("list[str] | None", block["doors"])
     if declared is not None:
         return dict.fromkeys(declared, "doors=")
-    opened = dict.fromkeys(IN_PROCESS_DOORS, "in-process")
+    opened: dict[str, str] = {}
+    opened.update((door, "in-process") for door in IN_PROCESS_DOORS)
     for door, texts in manifest.exposure.items():
         matching = [text for text in texts if str(block["id"]) in Patterns([text])]
         if matching:

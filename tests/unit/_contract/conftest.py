@@ -13,7 +13,7 @@ def operations() -> dict[str, OperationRecord]:
     backend = Procedures()
     for effect in ("server-query", "server-mutation", "external-side-effect", "destructive"):
 
-        @backend.operation(effect, effect=effect, tags=("things",))  # type: ignore[arg-type]
+        @backend.operation(effect, effect=effect, tags=("things",))
         async def run(ids: list[str], caller: Principal, why: str | None = None) -> int:
             """Do something."""
             return len(ids)

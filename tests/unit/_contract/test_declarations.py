@@ -3,6 +3,7 @@
 import asyncio
 import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -90,11 +91,12 @@ def test_the_declaration_is_sealed_with_the_class() -> None:
 
 
 def test_capabilities_cannot_be_replaced_on_class_or_instance() -> None:
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: setattr(Table, "select", None),
         lambda: delattr(Table, "select"),
         lambda: setattr(Table, "__remit_declaration__", None),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(DefinitionError, match="cannot be replaced or removed"):
             change()
     table: Any = Table()
@@ -147,7 +149,7 @@ def test_a_subclass_of_a_component_does_not_inherit_the_type() -> None:
         """Typed."""
 
         @action
-        def select(self, rows: list[str]) -> None:
+        def select(self, rows: list[str]) -> None:  # type: ignore[override]
             """Select otherwise."""
 
     assert Typed.select.id == "view:t.typed.select"
@@ -184,7 +186,8 @@ def test_mixins_abstract_bases_and_generics_fit() -> None:
 @pytest.mark.parametrize("slots", [False, True])
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_dataclass_is_a_component(slots: bool, frozen: bool) -> None:
-    @dataclass(slots=slots, frozen=frozen)
+    configured: Any = dataclass(slots=slots, frozen=frozen)
+
     class Panel(Component, type="t.panel"):
         """Panel."""
 
@@ -195,15 +198,16 @@ def test_a_dataclass_is_a_component(slots: bool, frozen: bool) -> None:
             """Rows."""
             return self.rows
 
-    panel = Panel(["a"])
+    made: Any = configured(Panel)
+    panel = made(["a"])
     assert panel.read() == ["a"]
     assert hasattr(panel, "__dict__") is not slots
     assert weakref.ref(panel)() is panel
-    declaration = declaration_of(Panel)
+    declaration = declaration_of(made)
     assert declaration is not None
     assert declaration.type == "t.panel"
-    assert declaration.capabilities["read"] is Panel.read
-    assert Panel.read.id == "view:t.panel.read"
+    assert declaration.capabilities["read"] is made.read
+    assert made.read.id == "view:t.panel.read"
 
 
 HEAD = 'class A(Component, type="t.a"):\n    """A."""\n'

@@ -93,7 +93,8 @@ def test_a_policy_is_recorded_with_the_methods_it_has() -> None:
     class Table(Component, type="t.table", policies=(Hours(),)):
         """A table."""
 
-    (recorded,) = rows_of(Table, NONE).block["policies"]  # type: ignore[misc]
+    block: dict[str, Any] = dict(rows_of(Table, NONE).block)
+    (recorded,) = block["policies"]
     assert recorded["name"] == "hours"
     assert recorded["methods"] == ["discover"]
     assert recorded["class"].endswith("Hours")

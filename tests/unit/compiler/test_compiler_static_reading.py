@@ -1,4 +1,5 @@
 """What the static pass reads: imports of every kind, bindings, literals, inheritance (SPEC 13.2)."""
+# ruff: noqa: E501 - a program of one line reads better whole
 
 from collections.abc import Callable
 from pathlib import Path

@@ -217,7 +217,7 @@ def test_a_catalogue_is_one_by_name_not_by_looks() -> None:
         def names(self) -> tuple[str, ...]:
             return ()
 
-    class Meant(Alike, Catalogue):  # type: ignore[misc]
+    class Meant(Alike, Catalogue):
         pass
 
     assert is_catalogue(Procedures())
