@@ -4,10 +4,11 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from remit._base.clock import Clock
 from remit._base.limits import Limits
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._model.consumer import ConsumerKey
 from remit._model.effects import Kind
 from remit.errors import Refusal, rate_limited
@@ -142,12 +143,17 @@ class Part:
     limits: Limits
 
 
-async def admit(call: Call, part: Part) -> None:
+def admit(call: Call, part: Part) -> Later | None:
     """Take a place in the lane of this call, or wait for one, at most the admission limit."""
     lane, forget = part.lanes.of(call)
+    if not lane.enter(call.key):
+        return partial(_wait, call, part)
+    _admitted(call, lane, forget)
+    return None
+
+
+def _admitted(call: Call, lane: Lane, forget: Callable[[], None]) -> None:
     key = call.key
-    if not lane.enter(key):
-        await _wait(call, lane, part)
 
     def release() -> None:
         lane.leave(key)
@@ -156,7 +162,14 @@ async def admit(call: Call, part: Part) -> None:
     call.release = release
 
 
-async def _wait(call: Call, lane: Lane, part: Part) -> None:
+async def _wait(call: Call, part: Part) -> None:
+    lane, forget = part.lanes.of(call)  # asked again, as is for a place: a turn of the loop may have passed
+    if not lane.enter(call.key):
+        await _queue(call, lane, part)
+    _admitted(call, lane, forget)
+
+
+async def _queue(call: Call, lane: Lane, part: Part) -> None:
     ticket = lane.queue(call.key)
     if ticket is None:
         raise Refusal(rate_limited("queue-full", 1_000))

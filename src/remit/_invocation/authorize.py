@@ -1,9 +1,10 @@
 """Step 6: policies decide without seeing the input (SPEC 5.2)."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from remit._base.clock import Clock
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._policy.decision import Deny
 from remit.errors import ErrorCode, Refusal, not_authenticated, not_authorized, rate_limited
 
@@ -15,13 +16,14 @@ class Part:
     clock: Clock
 
 
-async def authorize(call: Call, part: Part) -> None:
+def authorize(call: Call, part: Part) -> Later | None:
     """Ask every policy that has an opinion; the strictest answer stands."""
-    chain = call.live.chain
-    if not chain.has_authorize:
-        return
+    return partial(_ask, call, part) if call.live.chain.has_authorize else None
+
+
+async def _ask(call: Call, part: Part) -> None:
     begun = part.clock.monotonic()
-    deny, votes = await chain.authorize(call.sight.context(call.live))
+    deny, votes = await call.live.chain.authorize(call.sight.context(call.live))
     call.policy_s += part.clock.monotonic() - begun
     call.votes = (*call.votes, *votes)
     call.waited = True

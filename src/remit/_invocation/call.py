@@ -1,7 +1,7 @@
 """The one travelling value: a call, each field written once by the phase that owns it (DESIGN 1.3)."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from remit._base.boundary import Json
@@ -17,6 +17,9 @@ from remit._registry.state import Bound
 from remit._registry.viewer import Viewer
 
 Release = Callable[[], None]
+Later = Callable[[], Awaitable[None]]
+"""What a phase gives back when it has to wait: how to go on. A function, so that a call that ends before leaves no
+coroutine that nobody awaits."""
 
 
 class Call:
@@ -72,7 +75,7 @@ class Call:
         self.host_timeout = host_timeout
         self.begun = 0.0
         self.listeners: list[asyncio.Future[Outcome]] = []
-        self.task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[Any] | None = None
         self.timer: TimerHandle | None = None
         self.waiters = 1
         self.outcome: Outcome | None = None

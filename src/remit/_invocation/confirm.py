@@ -1,10 +1,11 @@
 """Step 11: evidence for a call that needs a person; created or checked here, never spent (SPEC 7)."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import Ask
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._model.request_view import ConfirmationStatus
 from remit._registry.entered import Entered, Raised
 from remit.errors import Refusal, confirmation_invalid
@@ -20,10 +21,12 @@ class Part:
     contract_hash: str
 
 
-async def confirm(call: Call, part: Part) -> None:
+def confirm(call: Call, part: Part) -> Later | None:
     """Without evidence: create the request or return the one there is. With evidence: check it."""
-    if call.confirmation_needed is None:
-        return
+    return None if call.confirmation_needed is None else partial(_evidence, call, part)
+
+
+async def _evidence(call: Call, part: Part) -> None:
     call.waited = True
     ask = _ask(call, part)
     evidence = call.request.confirmation

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from remit._confirmation.broker import Broker
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.event import EventType
@@ -30,25 +31,40 @@ class Part:
     refuse: Callable[[Deny], Refusal]
 
 
-async def dispatch(call: Call, part: Part) -> None:
-    """Look again if anything else could have run meanwhile; write `started`; spend; from here on something happens."""
-    bound = call.live
-    if not bound.registration.live:
+def dispatch(call: Call, part: Part) -> Later | None:
+    """Look again if anything else could have run meanwhile; write `started`; spend; from here on something happens.
+
+    What awaits afterwards is dispatched where it will run, so that nothing comes between the last look and its code.
+    """
+    if not call.live.registration.live:
         raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+    if call.waited or call.evidence is not None or not call.live.inline:
+        return partial(_gate, call, part)
+    _start(call, part)
+    call.running = True
+    return None
+
+
+async def _gate(call: Call, part: Part) -> None:
     if call.waited:
         await _look_again(call, part)
+    _start(call, part)
+    if call.evidence is not None:
+        await part.broker.spend(call.evidence)
+        call.spent = True
+        if not call.live.registration.live:
+            raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+    call.running = True
+
+
+def _start(call: Call, part: Part) -> None:
+    bound = call.live
     call.started = True
     part.hub.emit(
         EventType.INVOCATION_STARTED,
         {"invocation": call.invocation_id, "capability": bound.plan.descriptor.id},
         call.key,
     )
-    if call.evidence is not None:
-        await part.broker.spend(call.evidence)
-        call.spent = True
-        if not bound.registration.live:
-            raise Refusal(component_unmounted("mid-flight", Happened.NONE))
-    call.running = True
 
 
 async def _look_again(call: Call, part: Part) -> None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from remit._base.boundary import Json
 from remit._base.clock import Clock
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._model.answers import Refused
 from remit._model.context import Context
 from remit._policy.chain import PolicyFault
@@ -45,25 +46,47 @@ class Part:
     idempotency_key: Callable[[Call], str]
 
 
-async def execute(call: Call, part: Part) -> None:
+def execute(call: Call, part: Part) -> Later | None:
     """Run the call once; what it gives or raises is its own verdict."""
+    if not call.live.inline:
+        return partial(_await, call, part)
     call.executed_at = part.clock.monotonic()
+    try:
+        call.result = _handler(call, part)
+    except (Refused, BackendError) as error:
+        call.result = _verdict(call, error)
+    finally:
+        call.execution_s = part.clock.monotonic() - call.executed_at
+    _hold(call, part)
+    return None
+
+
+async def _await(call: Call, part: Part) -> None:
     bound = call.live
+    call.executed_at = part.clock.monotonic()
     try:
         if bound.chain.has_around:
             call.result = await bound.chain.around(call.sight.context(bound), lambda: _run(call, part))
-        elif bound.plan.operation is None and not bound.plan.is_async:
-            call.result = _handler(call, part)
         else:
             call.result = await _run(call, part)
-    except Refused as refused:
-        call.result = refused
-    except PolicyFault as fault:
-        raise Refusal(execution_failed("handler-error", fault.happened), why=str(fault), cause=fault.cause) from None
-    except BackendError as error:
-        raise Refusal(backend_refusal(error, call), why=f"backend answered {error.status}", cause=error) from None
+    except (Refused, PolicyFault, BackendError) as error:
+        call.result = _verdict(call, error)
     finally:
         call.execution_s = part.clock.monotonic() - call.executed_at
+    _hold(call, part)
+
+
+def _verdict(call: Call, error: Refused | PolicyFault | BackendError) -> Refused:
+    """What the code raised as its answer: its own refusal, or one in the agent's terms."""
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, PolicyFault):
+        raise Refusal(execution_failed("handler-error", error.happened), why=str(error), cause=error.cause) from None
+    raise Refusal(backend_refusal(error, call), why=f"backend answered {error.status}", cause=error) from None
+
+
+def _hold(call: Call, part: Part) -> None:
+    """Hold what came against the author's own refusal and the deadline."""
     if isinstance(call.result, Refused):
         answer = call.result
         raise Refusal(precondition_failed(answer.reason, {**answer.shown(), "outcome": answer.outcome.value}))

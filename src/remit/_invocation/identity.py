@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from remit._base.boundary import Json, canonical, take
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._invocation.ledger import Ledger, keeps
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Outcome
@@ -79,7 +80,7 @@ def _stored_bytes(stored: Invocation) -> bytes:
     return take({} if stored.input is None else stored.input)[1]
 
 
-async def hand_over(call: Call, part: Part) -> None:
+def hand_over(call: Call, part: Part) -> Later | None:
     """After step 6: a repeat that passed steps 3 to 6 by itself joins the running call or gets the stored result."""
     entry = part.ledger.find(call.key, call.invocation_id)
     if entry is not None and entry.fingerprint != call.fingerprint:  # begun while this one asked its policies
@@ -89,11 +90,16 @@ async def hand_over(call: Call, part: Part) -> None:
     if entry is None or entry.call is call:
         if keeps(call) and not part.ledger.has_room(call.key):
             raise Refusal(rate_limited("queue-full", 1_000), why="the replay ledger of this consumer is full")
-        return
+        return None
     if entry.outcome is not None:
         raise HandedOver(entry.outcome)
-    running = entry.call
-    assert running is not None
+    assert entry.call is not None
+    return partial(_join, entry.call, part)
+
+
+async def _join(running: Call, part: Part) -> None:
+    if running.outcome is not None:
+        raise HandedOver(running.outcome)
     running.waiters += 1
     answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
     running.listeners.append(answer)

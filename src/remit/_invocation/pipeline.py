@@ -2,9 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from remit._base.ident import new_id
 from remit._invocation import (
@@ -21,7 +22,7 @@ from remit._invocation import (
     review,
     settle,
 )
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._invocation.parts import Parts
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect
@@ -41,12 +42,15 @@ from remit.errors import (
 _EAGER: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
 
 
-Phase = Callable[[Call, Any], Awaitable[None] | None]
-Step = tuple[Phase, object, bool]
+Step = tuple[Callable[[Call, Any], Later | None], object]
 
 
 class Pipeline:
-    """Runs calls of one surface; every call in a task of its own, under one deadline (SPEC 5.6)."""
+    """Runs calls of one surface, each under one deadline (SPEC 5.6).
+
+    As long as no phase has anything to wait for, a call runs at once in a copy of its caller's context; from then on in
+    a task of its own, so that whoever asked may leave.
+    """
 
     __slots__ = ("_clock", "_running", "_settle", "_steps")
 
@@ -56,20 +60,19 @@ class Pipeline:
         self._running: dict[Call, None] = {}
         ledger = identity.Part(parts.ledger, parts.stored_call, self.leave)
         self._steps: Sequence[Step] = (
-            (envelope.accept, parts.envelope, False),
-            (identity.look_up, ledger, False),
-            (resolve.resolve, parts.resolve, False),
-            (_arm, self, False),
-            (authorize.authorize, parts.authorize, True),
-            (identity.hand_over, ledger, True),
-            (effective_input.make, parts.effective_input, False),
-            (review.review, parts.review, True),
-            (precondition.check, parts.precondition, True),
-            (confirm.confirm, parts.confirm, True),
-            (admit.admit, parts.admit, True),
-            (dispatch.dispatch, parts.dispatch, True),
-            (execute.execute, parts.execute, True),
-            (settle.check_output, parts.settle, False),
+            (envelope.accept, parts.envelope),
+            (identity.look_up, ledger),
+            (resolve.resolve, parts.resolve),
+            (authorize.authorize, parts.authorize),
+            (identity.hand_over, ledger),
+            (effective_input.make, parts.effective_input),
+            (review.review, parts.review),
+            (precondition.check, parts.precondition),
+            (confirm.confirm, parts.confirm),
+            (admit.admit, parts.admit),
+            (dispatch.dispatch, parts.dispatch),
+            (execute.execute, parts.execute),
+            (settle.check_output, parts.settle),
         )
 
     async def invoke(self, request: Invocation, consumer: Consumer, host_timeout: float | None) -> Outcome:
@@ -77,10 +80,11 @@ class Pipeline:
         call = Call(request, consumer, host_timeout)
         call.begun = self._clock.monotonic()
         self._running[call] = None
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Outcome] = loop.create_future()
+        copy_context().run(self._start, call)
+        if call.outcome is not None:
+            return call.outcome
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         call.listeners.append(answer)
-        call.task = asyncio.Task(self._drive(call), loop=loop, **_EAGER)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -127,24 +131,52 @@ class Pipeline:
         if call.task is not None and call.task is not _current_task():
             call.task.cancel()
 
-    async def _drive(self, call: Call) -> None:
+    def _start(self, call: Call) -> None:
+        """Run the phases up to the first that has to wait; from there on in a task of its own, under the deadline."""
+        call.task = asyncio.current_task()
+        steps = iter(self._steps)
         try:
-            for phase, part, awaited in self._steps:
-                if awaited:
-                    await cast("Awaitable[None]", phase(call, part))
-                else:
-                    phase(call, part)
+            for phase, part in steps:
+                later = phase(call, part)
+                if later is not None:
+                    break
+            else:
+                self._close(call, None)
+                return
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the pipeline's edge, see `_stop`
+            self._stop(call, error)
+            return
+        if call.outcome is None:
+            left = call.timeout_s - (self._clock.monotonic() - call.begun)
+            call.timer = self._clock.call_later(left, partial(self._expired, call))
+        call.waited = call.waited or not _EAGER  # the task begins in another turn of the loop
+        call.task = asyncio.Task(self._go_on(call, later, steps), loop=asyncio.get_running_loop(), **_EAGER)
+
+    async def _go_on(self, call: Call, later: Later, steps: Iterator[Step]) -> None:
+        call.task = asyncio.current_task()  # one that starts eagerly is here before its maker knows it
+        try:
+            await later()
+            for phase, part in steps:
+                more = phase(call, part)
+                if more is not None:
+                    await more()
             self._close(call, None)
-        except identity.HandedOver as repeat:
-            self._hand_over(call, repeat.outcome)
-        except Refusal as refusal:
-            self._close(call, refusal.error, why=refusal.why, cause=refusal.cause)
-        except asyncio.CancelledError:
-            self._close(call, cancelled(_happened(call)))
-        except Exception as error:  # noqa: BLE001 - the pipeline's edge: whatever code raised becomes a value here
-            correlation = new_id("err_")
-            failed = execution_failed("handler-error", _happened(call), correlation_id=correlation)
-            self._close(call, failed, why=correlation, cause=error)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the pipeline's edge, see `_stop`
+            self._stop(call, error)
+
+    def _stop(self, call: Call, error: BaseException) -> None:
+        """Whatever was raised on the way becomes a value here."""
+        match error:
+            case identity.HandedOver(outcome=outcome):
+                self._hand_over(call, outcome)
+            case Refusal():
+                self._close(call, error.error, why=error.why, cause=error.cause)
+            case asyncio.CancelledError():
+                self._close(call, cancelled(_happened(call)))
+            case _:
+                correlation = new_id("err_")
+                failed = execution_failed("handler-error", _happened(call), correlation_id=correlation)
+                self._close(call, failed, why=correlation, cause=error)
 
     def _close(
         self, call: Call, error: AgentError | None, *, why: str | None = None, cause: BaseException | None = None
@@ -175,15 +207,6 @@ class Pipeline:
         descriptor = call.live.plan.descriptor
         milliseconds = round(call.timeout_s * 1_000)
         self.abort(call, timeout(milliseconds, idempotent=descriptor.idempotent, happened=_happened(call)))
-
-    def arm(self, call: Call) -> None:
-        """Start the call's one deadline, counted from its beginning."""
-        left = call.timeout_s - (self._clock.monotonic() - call.begun)
-        call.timer = self._clock.call_later(left, partial(self._expired, call))
-
-
-def _arm(call: Call, pipeline: Pipeline) -> None:
-    pipeline.arm(call)
 
 
 def _current_task() -> "asyncio.Task[object] | None":

@@ -1,8 +1,9 @@
 """Step 10: the author's own check, with the input in sight (SPEC 3.1, 6.2)."""
 
 from dataclasses import dataclass
+from functools import partial
 
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._model.answers import Refused
 from remit._registry.entered import Entered
 from remit.errors import Refusal, precondition_failed
@@ -15,12 +16,15 @@ class Part:
     entered: Entered
 
 
-async def check(call: Call, part: Part) -> None:
+def check(call: Call, part: Part) -> Later | None:
     """Run the precondition of the capability, if it has one; None means no objection."""
+    return None if call.live.plan.precondition is None else partial(_ask, call, part)
+
+
+async def _ask(call: Call, part: Part) -> None:
     bound = call.live
     plan = bound.plan
-    if plan.precondition is None:
-        return
+    assert plan.precondition is not None
     source = call.arguments if plan.convert is not None else call.effective
     named = {name: source[name] for name in plan.precondition_parameters if name in source}
     call.waited = True

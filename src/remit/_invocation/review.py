@@ -1,9 +1,10 @@
 """Step 9: input-aware policies, and whether a person is needed (SPEC 5.2, 3.4, 5.1)."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from remit._base.clock import Clock
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._model.consumer import Consumer
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation, Effect
@@ -19,24 +20,33 @@ class Part:
     clock: Clock
 
 
-async def review(call: Call, part: Part) -> None:
+def review(call: Call, part: Part) -> Later | None:
     """Ask input-aware policies and decide whether a person must approve."""
+    if call.live.chain.has_review:
+        return partial(_ask, call, part)
+    _decide(call, None)
+    return None
+
+
+async def _ask(call: Call, part: Part) -> None:
     bound = call.live
-    decision: Deny | Required | None = None
-    if bound.chain.has_review:
-        begun = part.clock.monotonic()
-        context = call.sight.review_context(bound, call.effective)
-        decision, votes = await bound.chain.review(context)
-        call.policy_s += part.clock.monotonic() - begun
-        call.votes = (*call.votes, *votes)
-        call.waited = True
+    begun = part.clock.monotonic()
+    context = call.sight.review_context(bound, call.effective)
+    decision, votes = await bound.chain.review(context)
+    call.policy_s += part.clock.monotonic() - begun
+    call.votes = (*call.votes, *votes)
+    call.waited = True
+    _decide(call, decision)
+
+
+def _decide(call: Call, decision: Deny | Required | None) -> None:
     match decision:
         case Deny(reason=reason):
             raise Refusal(not_authorized(reason=reason))
         case Required():
             call.confirmation_needed = decision
         case None:
-            if needs_person(bound.plan.descriptor, call.consumer):
+            if needs_person(call.live.plan.descriptor, call.consumer):
                 call.confirmation_needed = Required()
 
 

@@ -88,16 +88,18 @@ class Bound:
     """One capability of one live registration, ready to be listed and called.
 
     `mark` is a number that no other bound ever has and that moves on `invalidate`; versions are compared by it.
-    `listed` is the ready entry of the usual case: available, nothing to add.
+    `listed` is the ready entry of the usual case: available, nothing to add. `inline` says that its code never waits: a
+    synchronous handler and no `around`.
     """
 
-    __slots__ = ("address", "chain", "listed", "mark", "plan", "registration")
+    __slots__ = ("address", "chain", "inline", "listed", "mark", "plan", "registration")
 
     def __init__(self, plan: Plan, registration: Registration, chain: Chain, mark: int) -> None:
         self.plan = plan
         self.registration = registration
         self.chain = chain
         self.mark = mark
+        self.inline = plan.operation is None and not plan.is_async and not chain.has_around
         self.address = (
             f"{registration.sealed.type}/{registration.instance}"
             if plan.descriptor.kind is Kind.REFERENCE
