@@ -1,0 +1,65 @@
+"""What tests of behaviour share: a contract for the classes that stand in a test, and readers of outcomes.
+
+The public compiler takes declarations from a module, never from a function (SPEC 13.2); a test declares on its own
+screen. So this one file puts the contract together as the compiler does and reads it back as `Authority.load` does.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from remit import AgentError, Authority, Component, Consumer, Decider, Failed, Ok, Outcome, Procedures
+from remit._contract.manifest import assemble, parse
+from remit._contract.operation import record_of
+from remit._contract.row import rows_of
+
+AGENT = Consumer("agent", kind="test")
+OPERATOR = Decider("operator")
+
+
+def contract_of(
+    *classes: type[Component],
+    procedures: Procedures | None = None,
+    exposure: Mapping[str, Iterable[str]] | None = None,
+    policies: Iterable[str] = (),
+) -> bytes:
+    """The contract of these classes, as the compiler would write it."""
+    listed = () if procedures is None else procedures.names()
+    live = [] if procedures is None else [procedures.get(name) for name in listed]
+    operations = {operation.name: record_of(operation) for operation in live if operation is not None}
+    rows = [rows_of(each, operations) for each in classes]
+    return assemble(
+        [each.block for each in rows],
+        [row.block for each in rows for row in each.capabilities],
+        operations,
+        exposure=exposure or {},
+        policies=policies,
+    ).to_bytes()
+
+
+def authority_of(
+    *classes: type[Component],
+    procedures: Procedures | None = None,
+    exposure: Mapping[str, Iterable[str]] | None = None,
+    policies: Iterable[str] = (),
+) -> Authority:
+    """The verified authority of these classes."""
+    return Authority(parse(contract_of(*classes, procedures=procedures, exposure=exposure, policies=policies)))
+
+
+def failed(outcome: Outcome, code: str | None = None) -> AgentError:
+    """The error of a refused call, of this code if one is named."""
+    assert isinstance(outcome, Failed), f"expected a refusal, got {outcome}"
+    assert code is None or outcome.error.code == code, f"expected {code}, got {outcome.error}"
+    return outcome.error
+
+
+def output(outcome: Outcome) -> object:
+    """The output of a call that succeeded."""
+    assert isinstance(outcome, Ok), f"expected success, got {outcome.error}"
+    return outcome.output
+
+
+async def turns(count: int = 20) -> None:
+    """Let everything that can run, run."""
+    for _ in range(count):
+        await asyncio.sleep(0)
