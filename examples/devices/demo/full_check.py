@@ -1,0 +1,56 @@
+"""The whole check: the console in a process of its own, an MCP client at its door, a person with a real browser."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final
+
+from demo.capabilities import READ
+from demo.chromium import Clicker, ShownPage, browser, signed_in
+from demo.console_process import running_console
+from demo.mcp_agent import connected_agent
+from demo.records import Records
+from demo.stage import Page, Stage
+from demo.story import STEPS
+from demo.telling import tell, up_to
+
+_MEASURED: Final = 60
+_WARMING: Final = 10
+
+
+async def run(options: argparse.Namespace) -> bool:
+    """Run the steps up to `options.until`; return whether all were ok."""
+    steps = up_to(STEPS, options.until)
+    async with AsyncExitStack() as opened:
+        console = await opened.enter_async_context(running_console())
+        chromium = await opened.enter_async_context(browser())
+        agent = await opened.enter_async_context(connected_agent(console.door, console.tokens["operator"]))
+        stranger = await opened.enter_async_context(connected_agent(console.door, console.tokens["auditor"]))
+        tab = await signed_in(chromium, console.url, "operator", console.passwords["operator"])
+
+        async def open_as_auditor() -> Page:
+            own = await signed_in(chromium, console.url, "auditor", console.passwords["auditor"])
+            return ShownPage(own)
+
+        stage = Stage(
+            agent=agent,
+            stranger=stranger,
+            person=Clicker(tab),
+            page=ShownPage(tab),
+            records=Records(Path(console.database)),
+            no_view="SURFACE_UNREACHABLE{no view is open}",
+            open_as_auditor=open_as_auditor,
+        )
+        if not await tell(steps, stage):
+            return False
+        await agent.timed(READ, _WARMING)
+        print(f"demo: {len(steps)}/{len(STEPS)} steps ok, call p50 {_p50(await agent.timed(READ, _MEASURED))} ms")
+    return True
+
+
+def _p50(took: Sequence[float]) -> str:
+    return f"{statistics.median(took):.1f}"
