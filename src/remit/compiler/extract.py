@@ -190,7 +190,7 @@ class _Extractor:
     # What would change a class after it was declared
 
     def _patches(self, source: Source) -> None:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
                 for target in _targets(node):
                     if isinstance(target, ast.Attribute) and self._names_component(source, target.value):
@@ -248,7 +248,9 @@ def _classes(tree: ast.Module) -> Iterator[tuple[ast.ClassDef, str | None]]:
             inside = place or "a branch"
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
             inside = place or "a loop"
-        pending.extend((child, inside) for child in reversed(list(ast.iter_child_nodes(node))))
+        # Classes are statements; nothing below an expression holds one.
+        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+        pending.extend((child, inside) for child in reversed(children))
 
 
 def _mentions_remit(source: Source) -> bool:

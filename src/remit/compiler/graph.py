@@ -203,9 +203,7 @@ def relative_path(root: Path, file: Path) -> str:
 
 
 def _calls(source: Source) -> Iterator[ast.Call]:
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call):
-            yield node
+    return (node for node in source.nodes if isinstance(node, ast.Call))
 
 
 def _import_call(node: ast.Call) -> bool:

@@ -34,7 +34,10 @@ MANY: Final = Many()
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Source:
-    """A parsed module of the project. `path` is relative to the project, with forward slashes."""
+    """A parsed module of the project. `path` is relative to the project, with forward slashes.
+
+    `nodes` are all nodes but those for type checkers only: the tree is walked once.
+    """
 
     name: str
     path: str
@@ -44,6 +47,7 @@ class Source:
     stars: list[str] = field(default_factory=list)
     local_imports: dict[str, Binding] = field(default_factory=dict)
     imports: list[str] = field(default_factory=list)
+    nodes: list[ast.AST] = field(default_factory=list)
 
     @property
     def anchor(self) -> str:
@@ -80,7 +84,8 @@ def read_bindings(source: Source) -> None:
     for statement, conditional in _top_level(source.tree.body, False):
         _bind_statement(source, statement, conditional)
     top = set(map(id, (statement for statement, _ in _top_level(source.tree.body, False))))
-    for node in _runtime_nodes(source.tree):
+    source.nodes = list(_runtime_nodes(source.tree))
+    for node in source.nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name, bound in _import_bindings(source, node):
                 if id(node) not in top:
