@@ -52,14 +52,16 @@ def resolve(call: Call, part: Part) -> None:
 
 def _visible(call: Call, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
     request = call.request
-    known = parse_capability_id(request.capability_id) is not None
+    # What was mounted is well formed, so that a malformed id is simply not there (SPEC 2.3).
+    known = isinstance(request.capability_id, str)
     candidates = part.registry.by_capability.get(request.capability_id) if known else None
     if candidates is None:
         return [], see_nothing(viewer)
     named = None if request.registration is None else candidates.get(RegistrationId(request.registration))
-    visible, hidden = _seen(_of_instance(candidates, request) if named is None else (named,), viewer)
+    visible, hidden = _seen(_of_instance(candidates, request, part.registry) if named is None else (named,), viewer)
     if named is not None and not visible:  # a hidden registration answers like one that never was
-        visible, _ = _seen([bound for bound in _of_instance(candidates, request) if bound is not named], viewer)
+        others = [bound for bound in _of_instance(candidates, request, part.registry) if bound is not named]
+        visible, _ = _seen(others, viewer)
     if not visible and (hidden is None or not hidden.votes):
         see_nothing(viewer)  # meters of policies count it like a made-up id (SPEC 4.7)
     return visible, hidden
@@ -77,11 +79,17 @@ def _seen(bounds: Iterable[Bound], viewer: Viewer) -> tuple[list[tuple[Bound, Si
     return visible, hidden
 
 
-def _of_instance(candidates: dict[RegistrationId, Bound], request: Invocation) -> Collection[Bound]:
+def _of_instance(candidates: dict[RegistrationId, Bound], request: Invocation, registry: Registry) -> Collection[Bound]:
     """The registrations of the named instance, or all; nothing is disclosed by this: each is judged by itself."""
-    if request.instance is not None:
-        return [bound for bound in candidates.values() if request.instance in _addresses(bound)]
-    return candidates.values()
+    instance = request.instance
+    if instance is None:
+        return candidates.values()
+    descriptor = next(iter(candidates.values())).plan.descriptor
+    if descriptor.kind is Kind.REFERENCE:  # several components may refer to one operation
+        return [bound for bound in candidates.values() if instance in _addresses(bound)]
+    registration = registry.by_instance.get((descriptor.component, instance))
+    bound = None if registration is None else candidates.get(registration.id)
+    return () if bound is None else (bound,)
 
 
 def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> Refusal:

@@ -1,7 +1,7 @@
 """Who looks at a surface, and what is equal for every look at it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from remit._base.boundary import Json
 from remit._base.clock import Clock
@@ -33,12 +33,21 @@ class Site:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Viewer:
-    """One consumer looking at one surface on behalf of its principal, at one instant."""
+    """One consumer looking at one surface on behalf of its principal, while principal and host stay what they are.
+
+    `free` says that neither exposure nor scope can keep it from anything that names no doors of its own.
+    """
 
     site: Site
     consumer: Consumer
     principal: Principal | None
     host: object
+    free: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        consumer = self.consumer
+        free = consumer.kind.in_process and consumer.scope is None and self.site.narrowed is None
+        object.__setattr__(self, "free", free)
 
     def context(self, bound: Bound | None, *, charges: bool = True) -> PolicyContext:
         """What policies see; `None` is the empty target that a made-up id is judged on.

@@ -92,6 +92,8 @@ _NONE = Patterns(())
 
 
 def _out_of_reach(plan: Plan, viewer: Viewer) -> Sight | None:
+    if viewer.free and plan.doors is None:
+        return None
     capability = plan.descriptor.id
     kind = viewer.consumer.kind
     if plan.doors is not None:

@@ -11,12 +11,13 @@ CONSUMERS = 1_000
 
 
 class _Seen:
-    __slots__ = ("fingerprint", "generation", "grants", "number", "told")
+    __slots__ = ("fingerprint", "generation", "grants", "number", "told", "viewer")
 
-    def __init__(self, marks: tuple[int, ...], generation: int, grants: object) -> None:
+    def __init__(self, marks: tuple[int, ...], generation: int, viewer: Viewer) -> None:
         self.fingerprint = marks
         self.generation = generation
-        self.grants = grants
+        self.viewer = viewer
+        self.grants = _grants(viewer)
         self.number = 0
         self.told = 0
 
@@ -37,7 +38,11 @@ class Versions:
     def now(self, viewer: Viewer) -> str:
         """The version now; looks at the registry only if it or the grants moved since the last time."""
         seen = self._of.get(viewer.consumer.key)
-        if seen is not None and seen.generation == self._registry.generation and seen.grants == _grants(viewer):
+        if (
+            seen is not None
+            and seen.generation == self._registry.generation
+            and (seen.viewer is viewer or seen.grants == _grants(viewer))
+        ):
             return str(seen.number)
         return str(self._renew(viewer, fingerprint(self._registry, viewer)).number)
 
@@ -59,13 +64,14 @@ class Versions:
         key = viewer.consumer.key
         seen = self._of.get(key)
         if seen is None:
-            seen = _Seen(marks, self._registry.generation, _grants(viewer))
+            seen = _Seen(marks, self._registry.generation, viewer)
             self._of.put(key, seen)
             return seen
         if seen.fingerprint != marks:
             seen.fingerprint = marks
             seen.number += 1
         seen.generation = self._registry.generation
+        seen.viewer = viewer
         seen.grants = _grants(viewer)
         return seen
 

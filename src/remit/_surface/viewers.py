@@ -19,7 +19,7 @@ class Viewers:
     refreshes attributes of one principal: None, another id or another tenant ends the surface through `gone`.
     """
 
-    __slots__ = ("_audit", "_entered", "_fixed", "_gone", "_host", "_key", "_principal", "_site")
+    __slots__ = ("_audit", "_entered", "_fixed", "_gone", "_host", "_kept", "_key", "_site")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Viewers:
         self._host = host
         self._audit = audit
         self._gone = gone
+        self._kept: Viewer | None = None
         try:
             first = self._asked()
         except Refusal as refusal:
@@ -51,11 +52,16 @@ class Viewers:
 
     def of(self, consumer: Consumer) -> Viewer:
         """The consumer's view of the surface now, or a refusal when the person has gone."""
+        if self._kept is not None and self._kept.consumer is consumer:
+            return self._kept
         principal = self._asked()
         if principal is None or principal.key != self._key:
             self._gone()
             raise Refusal(not_authenticated(), why="the principal of this surface has gone or is another one")
-        return Viewer(self._site, consumer, principal, self._host_now())
+        viewer = Viewer(self._site, consumer, principal, self._host_now())
+        if isinstance(self._fixed, Principal) and not callable(self._host):
+            self._kept = viewer  # principal and host are fixed values: who looked last looks the same again
+        return viewer
 
     def still_deciding(self, decider: Decider) -> Decider | None:
         """The decider as it stands now: the principal's grants are asked anew, another person's are the host's word.
