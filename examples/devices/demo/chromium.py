@@ -14,6 +14,7 @@ from playwright.async_api import Browser, Locator, async_playwright
 from playwright.async_api import Page as Tab
 
 from demo.stage import Asked
+from demo.telling import CannotRun
 
 T = TypeVar("T")
 
@@ -31,16 +32,12 @@ _FLAGS: Final = (
 )
 
 
-class NoChromium(Exception):
-    """There is no Chromium: neither named by the variable CHROMIUM nor on PATH."""
-
-
 @asynccontextmanager
 async def browser() -> AsyncIterator[Browser]:
-    """Run a headless Chromium; the variable CHROMIUM names another than the one on PATH."""
+    """Run a headless Chromium: the one the variable CHROMIUM names, else the one on PATH; without one `CannotRun`."""
     path = os.environ.get("CHROMIUM") or next((found for name in _NAMES if (found := shutil.which(name))), None)
     if path is None:
-        raise NoChromium
+        raise CannotRun("there is no Chromium on PATH; install it, or name it in the variable CHROMIUM")
     async with async_playwright() as playwright:
         # The sandbox refuses root and hosts without user namespaces; the pages shown are our own.
         launched = await playwright.chromium.launch(executable_path=path, args=[*_FLAGS], chromium_sandbox=False)

@@ -8,6 +8,8 @@ import importlib
 from collections.abc import Sequence
 from typing import Final, Protocol, cast
 
+from demo.telling import CannotRun
+
 # What a form does not need is not imported: the check in process runs without browser, NiceGUI and MCP client.
 _FORMS: Final = {
     "serve": "demo.serve",
@@ -26,8 +28,9 @@ class Form(Protocol):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the form that is asked for; 0, or 1 when a step was red."""
-    options = _parser().parse_args(arguments)
+    """Run the form that is asked for; 0, or 1 when a step was red. What cannot be run ends as wrong options do."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
     if options.check:
         form = "in-process" if options.in_process else "chromium"
     else:
@@ -37,6 +40,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0 if asyncio.run(module.run(options)) else 1
     except KeyboardInterrupt:
         return 0
+    except CannotRun as error:
+        parser.error(str(error))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -257,7 +257,7 @@ def _verdict(answer: Answer | Asked) -> str:
     return answer.verdict if isinstance(answer, Answer) else "a request to the person"
 
 
-STEPS: Final[Steps] = (
+STEPS: Final[Steps[Stage]] = (
     Step(name="discover", do=_discover, verify=_discovered),
     Step(name="filter", do=_filter, verify=_filtered),
     Step(name="read", do=_read, verify=_was_read),
