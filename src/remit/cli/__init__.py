@@ -1,5 +1,21 @@
-"""The command line: `remit compile`, `remit inspect`, `remit check` (SPEC 13.1)."""
+"""The command line: `remit compile`, `remit inspect`, `remit check` (SPEC 13.1).
 
-from remit.cli.entry import main
+Exit codes: 0 clean, 1 findings, 2 could not run.
+"""
 
-__all__ = ["main"]
+import click
+
+from remit.cli.check import check
+from remit.cli.compile import compile_
+from remit.cli.inspect import inspect
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="remit", prog_name="remit", message="%(prog)s %(version)s")
+def main() -> None:
+    """Compile, read and check what a program lets agents see and do."""
+
+
+main.add_command(check)
+main.add_command(compile_)
+main.add_command(inspect)

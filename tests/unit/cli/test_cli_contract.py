@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remit.cli import main
+from remit.cli.report import as_json, as_text, lines_of
+from remit.compiler import Compiled, compile_project, write_contract
 
 APP = '''
 from remit import Component, Procedures, action, observation, reference
@@ -54,11 +56,21 @@ mcp = ["view:devices.**"]
 """
 
 
+def written(root: Path) -> Path:
+    (root / "app.py").write_text(APP, encoding="utf-8")
+    (root / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
+    return root
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "app.py").write_text(APP, encoding="utf-8")
-    (tmp_path / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
-    return tmp_path
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    """The project of `root`, compiled once for every test that only reads."""
+    return compile_project(written(tmp_path_factory.mktemp("compiled")))
 
 
 def run(root: Path, *arguments: str) -> Result:
@@ -114,13 +126,12 @@ def test_inspect_shows_reach_and_gates(root: Path) -> None:
     ]
 
 
-def test_inspect_at_a_door_names_what_opened_it(root: Path) -> None:
-    ran = run(root, "inspect", "--door", "mcp")
-    assert ran.output.splitlines()[1] == (
+def test_inspect_at_a_door_names_what_opened_it(compiled: Compiled) -> None:
+    lines = lines_of(compiled.manifest, compiled.places, "mcp")
+    assert as_text(lines, "mcp").splitlines()[1] == (
         "view:devices.table.readState  read    never         -            view:devices.**  app.py:20"
     )
-    assert "door mcp: 1 of 3 capabilities of 1 component" in ran.output
-    assert "selectRows" not in ran.output
+    assert [line.id for line in lines] == ["view:devices.table.readState"]
 
 
 def test_inspect_at_a_closed_door_says_how_to_open_it(root: Path) -> None:
@@ -129,8 +140,9 @@ def test_inspect_at_a_closed_door_says_how_to_open_it(root: Path) -> None:
     assert 'do  add to [tool.remit.exposure]:  webmcp = ["view:…"]' in ran.output
 
 
-def test_inspect_for_programs_is_json(root: Path) -> None:
-    form = json.loads(run(root, "inspect", "--json").output)
+def test_inspect_for_programs_is_json(compiled: Compiled) -> None:
+    lines = lines_of(compiled.manifest, compiled.places)
+    form = json.loads(as_json(lines, compiled.manifest, compiled.offered))
     assert form["offered"] == ["domain:devices.count"]
     assert form["policies"] == ["authenticated"]
     disable = form["capabilities"][0]
@@ -140,8 +152,8 @@ def test_inspect_for_programs_is_json(root: Path) -> None:
     assert disable["place"] == "app.py:29"
 
 
-def test_check_passes_when_the_contract_equals_the_source(root: Path) -> None:
-    run(root, "compile")
+def test_check_passes_when_the_contract_equals_the_source(root: Path, compiled: Compiled) -> None:
+    write_contract(root, compiled.manifest)
     ran = run(root, "check")
     assert (ran.exit_code, ran.output) == (
         0,
@@ -149,8 +161,8 @@ def test_check_passes_when_the_contract_equals_the_source(root: Path) -> None:
     )
 
 
-def test_check_says_what_changed_and_exits_1(root: Path) -> None:
-    run(root, "compile")
+def test_check_says_what_changed_and_exits_1(root: Path, compiled: Compiled) -> None:
+    write_contract(root, compiled.manifest)
     changed = APP.replace("ids: list[str]) -> None", "ids: list[str], add: bool = False) -> None").replace(
         "def read_state", "def read_all"
     )
@@ -167,11 +179,11 @@ def test_check_says_what_changed_and_exits_1(root: Path) -> None:
     assert ran.output.endswith("does not equal the source\ndo  remit compile; review; commit\n")
 
 
-def test_check_without_a_contract_and_with_a_forged_one_exits_1(root: Path) -> None:
+def test_check_without_a_contract_and_with_a_forged_one_exits_1(root: Path, compiled: Compiled) -> None:
     missing = run(root, "check")
     assert missing.exit_code == 1
     assert "there is no remit.contract.json" in missing.output
-    run(root, "compile")
+    write_contract(root, compiled.manifest)
     file = root / "remit.contract.json"
     file.write_text(file.read_text(encoding="utf-8").replace('"always"', '"never"'), encoding="utf-8")
     forged = run(root, "check")
@@ -179,8 +191,8 @@ def test_check_without_a_contract_and_with_a_forged_one_exits_1(root: Path) -> N
     assert "remit.contract.json the hash of domain:devices.disable does not fit its row" in forged.output
 
 
-def test_check_that_cannot_compile_exits_2(root: Path) -> None:
-    run(root, "compile")
+def test_check_that_cannot_compile_exits_2(root: Path, compiled: Compiled) -> None:
+    write_contract(root, compiled.manifest)
     (root / "app.py").write_text("raise ValueError\n", encoding="utf-8")
     assert run(root, "check").exit_code == 2
 
