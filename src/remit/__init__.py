@@ -14,7 +14,7 @@ from remit._model.effects import Effect, Kind
 from remit._model.event import Event, EventType
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.request import Invocation
-from remit._model.request_view import ConfirmationStatus, ConfirmationView
+from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._surface.connection import Connection
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
@@ -26,6 +26,7 @@ __all__ = [
     "Approved",
     "Authority",
     "BackendError",
+    "CancelCause",
     "Component",
     "ConfirmationStatus",
     "ConfirmationView",
