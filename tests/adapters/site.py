@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit import (
     Authority,
@@ -154,7 +155,7 @@ class Site:
         self.gateway = gateway
         self.backend = backend
         self.address = ""
-        self.server: uvicorn.Server | None = None
+        self.streaming = asyncio.Event()
 
     @property
     def door(self) -> str:
@@ -259,6 +260,20 @@ def signed_in(connection: HTTPConnection) -> Principal | None:
     return {"operator": OPERATOR, "auditor": AUDITOR}.get(account or "")
 
 
+def _watched(app: ASGIApp, streaming: asyncio.Event) -> ASGIApp:
+    """Notes that a handshake session's own stream is open: what is announced before is lost, as the protocol has it."""
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        async def noted(message: Message) -> None:
+            await send(message)
+            if scope.get("method") == "GET" and message["type"] == "http.response.start":
+                streaming.set()
+
+        await app(scope, receive, noted)
+
+    return watched
+
+
 class _Server(uvicorn.Server):
     """Says when it listens."""
 
@@ -286,13 +301,18 @@ async def serving(limits: Limits | None = None, clock: ManualClock | None = None
         await gateway.stop()
 
     app = Starlette(routes=[*gateway.door_routes(), *gateway.routes(signed_in)], lifespan=lifespan)
-    config = uvicorn.Config(gateway.guard(app), port=0, log_level="error", lifespan="on", timeout_graceful_shutdown=2)
+    config = uvicorn.Config(
+        _watched(gateway.guard(app), site.streaming),
+        port=0,
+        log_level="error",
+        lifespan="on",
+        timeout_graceful_shutdown=2,
+    )
     server = _Server(config)
     # Not `serve`: that takes the signals of the test run.
     running = asyncio.create_task(server._serve())
     await server.listens.wait()
     site.address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    site.server = server
     try:
         yield site
     finally:

@@ -197,7 +197,7 @@ class TestNotices:
     async def test_the_handshake_era_hears_of_opening_mounting_and_closing(self, site: Site) -> None:
         heard = Heard()
         async with site.client("legacy", heard=heard) as client:
-            await self.settled(client)
+            await site.streaming.wait()
             view = site.open()
             await heard.until(1)
             self.change(view.surface)
@@ -227,7 +227,7 @@ class TestNotices:
         surface, _ = site.open_table()
         token = site.gateway.delegate(OPERATOR, actor="narrow", scope=["domain:devices.rename"])
         async with site.client("legacy", token=token, heard=heard) as client:
-            await self.settled(client)
+            await site.streaming.wait()
             surface.mount(Hidden(), "another")
             await self.settled(client)
             assert heard.notices == 0

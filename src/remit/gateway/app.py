@@ -165,7 +165,7 @@ class Gateway:
         """The MCP door as an ASGI application, guarded; mounted at `/remit` it serves `/remit/mcp`."""
         if self._door is None:
             self._door = McpDoor(
-                self._views, self._identify, decision_path=PAGES_PATH, clock=self._clock, limits=self._limits
+                self._views, self._identify, decision_path=self._pages, clock=self._clock, limits=self._limits
             )
         return Guard(self._door, self._hosts)
 
@@ -207,11 +207,11 @@ class Gateway:
     async def stop(self) -> None:
         """Close every view and stop serving; safe to call twice."""
         self._stopped = True
-        self.stopping()
-        for session in self._views.all():
-            self.close_view(session.id, cause=CancelCause.STOPPING)
+        # Running calls come to their end first: closing a view would cancel them.
         if self._door is not None:
             await self._door.stop()
+        for session in self._views.all():
+            self.close_view(session.id, cause=CancelCause.STOPPING)
 
     def describe(self) -> Mapping[str, object]:
         """What to paste into an agent's client: path of the door and the open views; no secret."""
@@ -221,6 +221,9 @@ class Gateway:
             if session.connected
         ]
         return {"path": DOOR_PATH, "transport": "streamable-http", "views": views}
+
+    def _pages(self) -> str | None:
+        return PAGES_PATH if self._has_pages else None
 
     def _identify(self, connection: HTTPConnection) -> Identity | None:
         headers = connection.headers.getlist("authorization")

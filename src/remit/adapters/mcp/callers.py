@@ -70,6 +70,8 @@ class Caller:
         """The tools of one view, with this consumer's pins in it."""
         found = self._toolsets.get(session.id)
         if found is None:
+            for view in [view for view, _ in self._toolsets.items() if self._views.get(view) is None]:
+                self._toolsets.pop(view)
             found = Toolset(session.surface, self.consumer, waits=False, limits=self._limits, clock=self._clock)
             # A view that came in place of another, unasked, is nothing the agent has seen: old names keep their pins.
             if self._latest is not None:

@@ -48,7 +48,7 @@ class Exchange:
     caller: Caller
     port: SurfacePort
     evidence: Evidence
-    url: Callable[[str], str]
+    url: Callable[[str], str | None]
     run: Callable[[str | None], Awaitable[ToolResult]]
 
     @property
@@ -110,18 +110,19 @@ class Confirming:
         return self._plain(exchange, result, request)
 
     async def _first(self, exchange: Exchange, result: ToolResult, request: str) -> Answer:
-        if not can_be_asked_by_url(exchange.ctx) or self._stopping.is_set():
+        url = exchange.url(request)
+        if url is None or not can_be_asked_by_url(exchange.ctx) or self._stopping.is_set():
             return self._plain(exchange, result, request)
+        question = types.ElicitRequestURLParams(message=_message(result), url=url, elicitation_id=request)
         if exchange.modern:
-            question = types.ElicitRequest(
-                params=types.ElicitRequestURLParams(message=_message(result), url=exchange.url(request))
-            )
-            return types.InputRequiredResult(input_requests={QUESTION: question}, request_state=f"{request}~1")
-        return await self._asked(exchange, result, request)
+            asked: types.InputRequests = {QUESTION: types.ElicitRequest(params=question)}
+            return types.InputRequiredResult(input_requests=asked, request_state=f"{request}~1")
+        return await self._asked(exchange, result, question)
 
-    async def _asked(self, exchange: Exchange, result: ToolResult, request: str) -> Answer:
+    async def _asked(self, exchange: Exchange, result: ToolResult, question: types.ElicitRequestURLParams) -> Answer:
         """The handshake era: the question and the wait share one request."""
-        asking = asyncio.create_task(self._elicit(exchange, result, request))
+        request = result.confirmation_id or ""
+        asking = asyncio.create_task(self._elicit(exchange, question, request))
         holding = asyncio.create_task(self._held(exchange, request))
         try:
             await asyncio.wait({asking, holding}, return_when=asyncio.FIRST_COMPLETED)
@@ -139,10 +140,11 @@ class Confirming:
                 task.cancel()
             await asyncio.gather(asking, holding, return_exceptions=True)
 
-    async def _elicit(self, exchange: Exchange, result: ToolResult, request: str) -> Action | None:
+    async def _elicit(self, exchange: Exchange, question: types.ElicitRequestURLParams, request: str) -> Action | None:
+        ctx = exchange.ctx
         try:
-            answered = await exchange.ctx.session.elicit_url(
-                _message(result), exchange.url(request), request, related_request_id=exchange.ctx.request_id
+            answered = await ctx.session.elicit_url(
+                question.message, question.url, request, related_request_id=ctx.request_id
             )
         except Exception:
             # The door's edge: a client that fails to ask is a client that cannot ask.

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -25,25 +25,26 @@ BODY_BYTES: Final = 1_048_576
 """The largest request body; inputs have a limit of their own, far below (SPEC 17)."""
 
 ResolveConsumer = Callable[[HTTPConnection], Identity | None]
+DecisionPath = Callable[[], str | None]
 
 
 class McpDoor:
     """Serves the surfaces of open views over MCP.
 
     `resolve` says who is calling, from a token verified for this very request: None is 401, in one body whatever was
-    wrong. `decision_path` is where the application serves decision pages. Serves `/remit/mcp` as a route of its own, or
-    `/mcp` below a mount at `/remit`.
+    wrong. `decision_path` says where the application serves decision pages, None where it serves none. Serves
+    `/remit/mcp` as a route of its own, or `/mcp` below a mount at `/remit`.
     """
 
     def __init__(
-        self, views: Views, resolve: ResolveConsumer, *, decision_path: str, clock: Clock, limits: Limits
+        self, views: Views, resolve: ResolveConsumer, *, decision_path: DecisionPath, clock: Clock, limits: Limits
     ) -> None:
         self._resolve = resolve
         self._decision_path = decision_path
         self._limits = limits
         self._handlers = Handlers(views, clock, limits, self._decision_url)
         self._manager = StreamableHTTPSessionManager(
-            self._handlers.server(version("remit")),
+            self._handlers.server(_version()),
             max_request_body_size=BODY_BYTES,
             session_idle_timeout=limits.idle_session_s,
             max_sessions=limits.sessions,
@@ -126,11 +127,21 @@ class McpDoor:
             pass
         self._ended.set()
 
-    def _decision_url(self, request: Request, confirmation_id: str) -> str:
+    def _decision_url(self, request: Request, confirmation_id: str) -> str | None:
+        path = self._decision_path()
+        if path is None:
+            return None
         # The Host has passed the allow-list; whatever stands before our own path is the application's prefix.
         prefix, found, _ = request.scope["path"].rpartition(PATH)
         base = f"{request.url.scheme}://{request.headers['host']}{prefix if found else ''}"
-        return f"{base}{self._decision_path}/{confirmation_id}"
+        return f"{base}{path}/{confirmation_id}"
+
+
+def _version() -> str:
+    try:
+        return version("remit")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return "0"
 
 
 def _is_door(scope: Scope) -> bool:

@@ -56,10 +56,12 @@ def to_call_result(result: ToolResult) -> types.CallToolResult:
     return _result(result.text, structured, is_error=result.is_error, meta=meta)
 
 
-def to_pending_result(result: ToolResult, url: str) -> types.CallToolResult:
+def to_pending_result(result: ToolResult, url: str | None) -> types.CallToolResult:
     """CONFIRMATION_REQUIRED as an ordinary result: code, confirmation id and link stand in its text (SPEC 12.5)."""
     if not isinstance(result.outcome, Failed):
         raise TypeError("only a refusal can wait for a person")
+    if url is None:
+        return to_call_result(result)
     form = {"error": error_to_json(with_details(result.outcome, url=url).error)}
     answer = to_call_result(result)
     return answer.model_copy(update={"content": [_text(to_text(form))], "structured_content": form})

@@ -64,7 +64,7 @@ class DoorServer(Server[Any]):
 class Handlers:
     """What the server does: list, call, listen. No exception leaves; on the old era its text would."""
 
-    def __init__(self, views: Views, clock: Clock, limits: Limits, url: Callable[[Request, str], str]) -> None:
+    def __init__(self, views: Views, clock: Clock, limits: Limits, url: Callable[[Request, str], str | None]) -> None:
         self._views = views
         self._url = url
         self.callers = Callers(views, clock, limits)

@@ -1,0 +1,173 @@
+"""Which view a consumer works in: chosen by itself while there is one, by name else, and never by focus."""
+
+from remit import Authority, Limits, ManualClock, Principal, Surface
+from remit._contract.manifest import assemble
+from remit._session.session import Session
+from remit._session.views import Ambiguous, Gone, Nothing, Views
+
+ADA = Principal("ada")
+BOB = Principal("bob")
+AGENT = ("mcp", "remit", ("agent",), "dlg_1")
+OTHER = ("mcp", "remit", ("agent",), "dlg_2")
+
+
+class Desk:
+    """Views over real, empty surfaces."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.views = Views(self.clock, Limits())
+        self.authority = Authority(assemble([], [], {}, exposure={}, policies=[]))
+
+    def open(self, name: str, principal: Principal = ADA, *, tab: str | None = None, title: str = "Devices") -> Session:
+        session = Session(
+            id=name,
+            principal=principal.key,
+            title=title,
+            route="/devices",
+            opened_at=self.clock.now(),
+            surface=Surface(self.authority, principal=principal),
+        )
+        self.views.add(session)
+        self.views.connect(session, tab)
+        return session
+
+    def chosen(self, consumer: tuple[str, str | None, tuple[str, ...], str | None] = AGENT) -> object:
+        found = self.views.chosen(consumer, ADA.key)
+        return found.id if isinstance(found, Session) else type(found)
+
+
+def test_with_no_view_there_is_nothing() -> None:
+    assert Desk().chosen() is Nothing
+
+
+def test_a_view_that_was_built_and_never_connected_is_not_open() -> None:
+    desk = Desk()
+    desk.views.disconnect(desk.open("vew_1"))
+    assert desk.chosen() is Nothing
+    assert desk.views.open_views(ADA.key) == ()
+
+
+def test_the_only_view_is_chosen_and_kept_when_others_open() -> None:
+    desk = Desk()
+    desk.open("vew_1")
+    assert desk.chosen() == "vew_1"
+    desk.open("vew_2")
+    assert desk.chosen() == "vew_1"
+    assert desk.chosen(OTHER) is Ambiguous
+
+
+def test_a_view_of_another_person_is_neither_chosen_nor_named() -> None:
+    desk = Desk()
+    desk.open("vew_bob", BOB)
+    assert desk.chosen() is Nothing
+    assert desk.views.choose(AGENT, ADA.key, "vew_bob") is None
+    assert desk.views.told(ADA.key) == ()
+    assert desk.views.chosen(AGENT, ADA.key, only="vew_bob") == Nothing()
+
+
+def test_a_choice_by_itself_moves_to_the_only_view_left_and_else_ends() -> None:
+    desk = Desk()
+    desk.open("vew_1")
+    desk.chosen()
+    desk.open("vew_2")
+    desk.views.remove("vew_1")
+    assert desk.chosen() == "vew_2"
+    desk.open("vew_3")
+    desk.open("vew_4")
+    desk.views.remove("vew_2")
+    assert desk.chosen() is Ambiguous
+
+
+def test_a_reload_takes_the_choice_along() -> None:
+    desk = Desk()
+    old = desk.open("vew_1", tab="tab-1")
+    desk.open("vew_2", tab="tab-2")
+    desk.views.choose(AGENT, ADA.key, "vew_1")
+    desk.views.disconnect(old)
+    assert desk.chosen() is Gone
+    new = Session(
+        id="vew_3",
+        principal=ADA.key,
+        title="Devices",
+        route="/",
+        opened_at=desk.clock.now(),
+        surface=Surface(desk.authority, principal=ADA),
+    )
+    desk.views.add(new)
+    assert desk.views.connect(new, "tab-1") == (old,)
+    assert desk.chosen() == "vew_3"
+
+
+def test_the_tab_of_another_person_replaces_nothing() -> None:
+    desk = Desk()
+    desk.open("vew_1", tab="tab-1")
+    other = desk.open("vew_bob", BOB)
+    assert desk.views.connect(other, "tab-1") == ()
+    assert desk.chosen() == "vew_1"
+
+
+def test_a_view_chosen_by_name_that_closed_is_told_once() -> None:
+    desk = Desk()
+    desk.open("vew_1")
+    desk.open("vew_2")
+    desk.views.choose(AGENT, ADA.key, "vew_2")
+    desk.views.remove("vew_2")
+    gone = desk.views.chosen(AGENT, ADA.key)
+    assert isinstance(gone, Gone)
+    assert [view["view"] for view in gone.views] == ["vew_1"]
+    assert desk.chosen() == "vew_1"
+
+
+def test_a_view_chosen_by_name_that_is_only_away_is_waited_for() -> None:
+    desk = Desk()
+    away = desk.open("vew_1")
+    desk.open("vew_2")
+    desk.views.choose(AGENT, ADA.key, "vew_1")
+    desk.views.disconnect(away)
+    assert [desk.chosen(), desk.chosen()] == [Gone, Gone]
+    desk.views.connect(away, None)
+    assert desk.chosen() == "vew_1"
+
+
+def test_a_token_for_one_view_reaches_no_other() -> None:
+    desk = Desk()
+    one = desk.open("vew_1")
+    desk.open("vew_2")
+    assert desk.views.chosen(AGENT, ADA.key, only="vew_1") is one
+    desk.views.remove("vew_1")
+    assert desk.views.chosen(AGENT, ADA.key, only="vew_1") == Nothing()
+
+
+def test_looking_chooses_nothing() -> None:
+    desk = Desk()
+    one = desk.open("vew_1")
+    assert desk.views.looks_at(AGENT, ADA.key) is one
+    desk.open("vew_2")
+    assert desk.views.looks_at(AGENT, ADA.key) is None
+    assert desk.chosen() is Ambiguous
+
+
+def test_equal_titles_are_told_apart() -> None:
+    desk = Desk()
+    for name, title in [("vew_1", "Devices"), ("vew_2", "Reports"), ("vew_3", "Devices")]:
+        desk.open(name, title=title)
+    assert [view["title"] for view in desk.views.told(ADA.key)] == ["Devices", "Reports", "Devices (2)"]
+
+
+def test_a_principal_is_told_of_its_own_views_only() -> None:
+    desk, heard = Desk(), list[str]()
+    end = desk.views.on_change(ADA.key, lambda: heard.append("ada"))
+    session = desk.open("vew_1")
+    desk.open("vew_bob", BOB)
+    desk.views.disconnect(session)
+    desk.views.disconnect(session)
+    assert heard == ["ada", "ada"]
+    desk.views.connect(session, None)
+    desk.views.remove("vew_1")
+    assert desk.views.remove("vew_1") is None
+    assert len(heard) == 4
+    end()
+    end()
+    desk.open("vew_2")
+    assert len(heard) == 4
