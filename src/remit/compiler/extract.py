@@ -13,6 +13,7 @@ from remit.compiler.source import Source
 from remit.errors import Finding
 
 _DATACLASS: Final = "dataclasses.dataclass"
+_CLASS_KEYWORDS: Final = frozenset({"type", "title", "description", "tags", "doors"})
 _ClassKey = tuple[str, int]
 
 
@@ -130,8 +131,8 @@ class _Extractor:
             if keyword.arg is None:
                 self._refuse(source, node, "`**` hides the keywords of a declaration", "each keyword by name")
                 return
-            if keyword.arg == "policies":
-                continue
+            if keyword.arg not in _CLASS_KEYWORDS:
+                continue  # policies are objects; others belong to an `__init_subclass__` of the project
             try:
                 written[keyword.arg] = literal(self._graph, source, keyword.value)
             except NotLiteral as problem:

@@ -62,10 +62,14 @@ def evaluate_loaded(reach: Reach) -> Evaluated:
 
 
 def of_definition(problem: DefinitionError, path: str | None) -> Finding:
-    """A finding for a declaration that cannot stand. Its place names a file and a line; `path` is that file's."""
-    _, _, line = (problem.place or "").rpartition(":")
+    """A finding for a declaration that cannot stand. Its place is a file's name and a line.
+
+    `path` is the file of the class; what it inherits may stand in another, of which only the name is known.
+    """
+    name, _, line = (problem.place or "").rpartition(":")
+    inherited = bool(name) and path is not None and path.rpartition("/")[2] != name
     return Finding(
-        path=path,
+        path=name if inherited else path,
         line=int(line) if line.isdigit() else None,
         found=f"{problem.subject} {problem.rule}",
         write=problem.do,

@@ -180,6 +180,13 @@ def test_a_schema_that_agents_cannot_have_is_a_finding(write_project: WriteProje
     assert finding.startswith("app.py:4  a.read ")
 
 
+def test_a_finding_in_what_is_inherited_names_the_file_it_stands_in(write_project: WriteProject) -> None:
+    base = 'from remit import Component, observation\nclass Base(Component):\n    @observation\n    def read(self) -> tuple[int, str]:\n        """Read."""\n'
+    app = 'from base import Base\n\n\n\nclass A(Base, type="a"):\n    """A."""\n'
+    (finding,) = found(write_project(app=app, base=base))
+    assert finding.startswith("base.py:3  a.read ")
+
+
 def test_an_entry_that_does_not_return_is_a_finding_with_its_line(write_project: WriteProject) -> None:
     app = "import threading\n\ndef serve():\n    threading.Event().wait()\n\nserve()\n"
     (finding,) = found(write_project(app=app), limit_s=1.0)

@@ -204,6 +204,22 @@ def test_capabilities_are_inherited_and_overridden_in_the_order_of_python(write_
     assert found["b"].capabilities["left"].name == "view:b.left"
 
 
+def test_keywords_of_the_projects_own_base_class_are_its_affair(write_project: WriteProject) -> None:
+    root = write_project(
+        app="""
+        from remit import Component
+
+        class Base(Component):
+            def __init_subclass__(cls, *, colour: object = None, **others: object) -> None:
+                super().__init_subclass__(**others)
+
+        class A(Base, type="a", colour=object()):
+            \"\"\"A.\"\"\"
+        """
+    )
+    assert list(components(root)) == ["a"]
+
+
 def test_references_carry_their_bound_fields(write_project: WriteProject) -> None:
     root = write_project(
         app="""
