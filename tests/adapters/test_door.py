@@ -7,7 +7,7 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from remit import Surface
+from remit import ManualClock, Surface
 from tests.adapters.site import (
     AUDITOR,
     COUNT,
@@ -233,6 +233,25 @@ class TestNotices:
             assert heard.notices == 0
             surface.mount(Table(), "second")
             await heard.until(1)
+
+    async def test_a_handshake_session_that_has_ended_is_not_announced_to(self, site: Site) -> None:
+        token = site.token()
+        async with site.client("legacy", token=token):
+            await site.streaming.wait()
+        identity = site.gateway._delegations.verify(token)
+        assert identity is not None
+        assert site.gateway._door is not None
+        # The library has no public way to hear of this end; the one private place that is used is tested here.
+        notices = site.gateway._door._handlers.callers._callers[identity.consumer.key].notices
+        assert (notices._legacy, notices._unwatch) == ({}, None)
+
+    async def test_a_listen_stream_ends_with_its_token(self) -> None:
+        clock = ManualClock()
+        async with serving(clock=clock) as site:
+            token = site.gateway.delegate(OPERATOR, actor="agent", scope=["view:**"], ttl=60)
+            async with site.client("auto", token=token) as client, client.listen(tools_list_changed=True) as stream:
+                clock.advance(60)
+                assert [event async for event in stream] == []
 
     async def test_stopping_ends_a_listen_stream_deliberately(self, site: Site) -> None:
         async with site.client("auto") as client, client.listen(tools_list_changed=True) as stream:

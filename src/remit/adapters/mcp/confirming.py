@@ -133,6 +133,7 @@ class Confirming:
             if not holding.done() and action != "accept":
                 return self._plain(exchange, result, request)
             if await holding:
+                await self._tell_decided(exchange, request)
                 return self._final(exchange, await exchange.run(request))
             return self._plain(exchange, result, request)
         finally:
@@ -151,6 +152,13 @@ class Confirming:
             logger.debug("the client could not be asked", exc_info=True)
             return None
         return answered.action
+
+    async def _tell_decided(self, exchange: Exchange, request: str) -> None:
+        try:
+            await exchange.ctx.session.send_elicit_complete(request, related_request_id=exchange.ctx.request_id)
+        except Exception:
+            # A sink: what the client does not want to hear changes nothing.
+            logger.debug("the client could not be told", exc_info=True)
 
     async def _held(self, exchange: Exchange, request: str) -> bool:
         """Wait for the person at most `hold_s`; True when the request no longer waits."""

@@ -65,17 +65,26 @@ class ToolLists:
 
 def _checked(tool: Tool) -> Wire | None:
     wire = tool.definition.to_json(tool.name)
+    fault = _fault(wire)
+    if fault is None:
+        return wire
+    logger.error("%s is not listed: %s", tool.listed.id, fault)
+    return None
+
+
+def _fault(wire: Wire) -> str | None:
+    """Why clients could not take this tool, which would cost them the whole list; None when they can."""
+    for key in ("inputSchema", "outputSchema"):
+        schema = wire.get(key)
+        if schema is not None and not (isinstance(schema, Mapping) and schema.get("type") == "object"):
+            return f"the root of its {key} is no object"
+    if _mentions(wire, _HEADER_KEY):
+        return f"its schema carries {_HEADER_KEY}, which this door does not check"
     try:
         types.Tool.model_validate(wire)
     except ValidationError:
-        logger.error("%s is not listed: its definition is no MCP tool", tool.listed.id)
-        return None
-    if _mentions(wire, _HEADER_KEY):
-        logger.error(
-            "%s is not listed: its schema carries %s, which this door does not check", tool.listed.id, _HEADER_KEY
-        )
-        return None
-    return wire
+        return "its definition is no MCP tool"
+    return None
 
 
 def _mentions(value: object, key: str) -> bool:

@@ -1,0 +1,79 @@
+"""The toolset of a real surface: what an embedded copilot gets from `connection.toolset()`."""
+
+import asyncio
+import json
+
+from remit import Consumer, Decider, EventType, Surface
+from tests.adapters.site import DISABLE, OPERATOR, READ, SELECT, Backend, Table, authority_of
+
+COPILOT = Consumer("copilot", kind="embedded")
+
+
+def surface_of(backend: Backend) -> Surface:
+    procedures = backend.procedures()
+    return Surface(authority_of(procedures), principal=OPERATOR, procedures=procedures)
+
+
+async def test_it_waits_for_the_person_and_answers_once() -> None:
+    backend = Backend()
+    surface = surface_of(backend)
+    surface.mount(Table(selected=["d1"]))
+    asked = asyncio.Event()
+    surface.subscribe(lambda event: asked.set(), types={EventType.CONFIRMATION_REQUESTED})
+    surface.confirmations.attach_page()
+    tools = surface.connect(COPILOT).toolset()
+    assert DISABLE in {definition["name"] for definition in tools.definitions()}
+    calling = asyncio.create_task(tools.call(DISABLE, {}, call_id="call_1"))
+    await asked.wait()
+    assert backend.disabled == []
+    (request,) = surface.confirmations.pending()
+    await surface.confirmations.approve(request.id, Decider("operator"))
+    result = await calling
+    assert json.loads(result.text) == {"source": "domain:devices.disable", "data": 1}
+    assert (result.call_id, result.structured) == ("call_1", {"result": 1})
+    assert backend.disabled == [["d1"]]
+
+
+async def test_it_says_no_when_the_person_does() -> None:
+    backend = Backend()
+    surface = surface_of(backend)
+    surface.mount(Table(selected=["d1"]))
+    tools = surface.connect(COPILOT).toolset()
+    surface.confirmations.subscribe(
+        lambda view: denying.append(asyncio.create_task(surface.confirmations.deny(view.id, Decider("operator"))))
+    )
+    denying: list[asyncio.Task[None]] = []
+    tools.definitions()
+    result = await tools.call(DISABLE)
+    assert json.loads(result.text)["error"]["details"]["reason"] == "denied"
+    assert backend.disabled == []
+    await asyncio.gather(*denying, return_exceptions=True)
+
+
+async def test_names_of_an_earlier_mount_are_stale_until_the_new_one_was_read() -> None:
+    surface = surface_of(Backend())
+    mount = surface.mount(Table())
+    tools = surface.connect(COPILOT).toolset()
+    tools.definitions()
+    mount.unmount()
+    gone = await tools.call(SELECT, {"ids": ["d1"]})
+    assert json.loads(gone.text)["error"]["code"] == "COMPONENT_UNMOUNTED"
+    table = Table()
+    surface.mount(table)
+    tools.definitions()
+    stale = await tools.call(SELECT, {"ids": ["d1"]})
+    assert json.loads(stale.text)["error"]["code"] == "STALE_CAPABILITY"
+    assert table.selected == []
+    mount = surface.mount(Table(), on_duplicate="replace")
+    await tools.call(READ)
+    assert not (await tools.call(SELECT, {"ids": ["d1"]})).is_error
+
+
+async def test_definitions_do_not_move_when_availability_does() -> None:
+    surface = surface_of(Backend())
+    mount = surface.mount(Table())
+    tools = surface.connect(COPILOT).toolset()
+    before = json.dumps(tools.definitions())
+    mount.update(available={"select_rows": "still loading"})
+    assert json.dumps(tools.definitions()) == before
+    assert tools.states()[SELECT] == {"available": False, "reason": "still loading"}

@@ -1,0 +1,91 @@
+"""A gateway opens views for people, closes what nobody comes for, and describes itself without a secret."""
+
+import json
+from contextlib import nullcontext
+
+import pytest
+
+from remit import Authority, Limits, ManualClock, Principal
+from remit._contract.manifest import assemble
+from remit._session.session import Session
+from remit.gateway import Gateway
+
+ADA = Principal("ada")
+
+
+def gateway(clock: ManualClock, **limits: int) -> Gateway:
+    authority = Authority(assemble([], [], {}, exposure={}, policies=[]))
+    return Gateway(authority, clock=clock, limits=Limits(**limits))
+
+
+def opened(gateway: Gateway, principal: Principal | None = ADA) -> Session:
+    return gateway.open_view(
+        principal=lambda: principal, host=lambda: None, within=nullcontext, title="Devices", route="/devices"
+    )
+
+
+def test_nobody_signed_in_opens_no_view() -> None:
+    with pytest.raises(PermissionError):
+        opened(gateway(ManualClock()), None)
+
+
+def test_there_are_no_more_sessions_than_the_limit() -> None:
+    full = gateway(ManualClock(), sessions=2)
+    first = opened(full)
+    opened(full)
+    with pytest.raises(RuntimeError, match="2 sessions"):
+        opened(full)
+    full.close_view(first.id)
+    full.close_view(first.id)
+    opened(full)
+
+
+def test_a_view_whose_client_never_came_is_closed() -> None:
+    clock = ManualClock()
+    served = gateway(clock, idle_session_s=100)
+    kept, forgotten = opened(served), opened(served)
+    served.connected(kept.id)
+    clock.advance(101)
+    assert served._views.get(forgotten.id) is None
+    assert served._views.get(kept.id) is kept
+
+
+def test_a_view_whose_client_came_back_has_its_whole_time_again() -> None:
+    clock = ManualClock()
+    served = gateway(clock, idle_session_s=100)
+    view = opened(served)
+    served.connected(view.id)
+    served.disconnected(view.id)
+    clock.advance(60)
+    served.connected(view.id)
+    served.disconnected(view.id)
+    clock.advance(60)
+    assert served._views.get(view.id) is view
+    clock.advance(41)
+    assert served._views.get(view.id) is None
+
+
+def test_the_description_names_open_views_and_no_secret() -> None:
+    served = gateway(ManualClock())
+    token = served.delegate(ADA, actor="agent", scope=["view:**"])
+    opened(served)
+    view = opened(served)
+    served.connected(view.id)
+    described = served.describe()
+    assert described["path"] == "/remit/mcp"
+    assert described["views"] == [{"view": view.id, "title": "Devices", "route": "/devices"}]
+    assert token not in json.dumps(described)
+
+
+async def test_stopping_twice_and_without_a_start_is_nothing() -> None:
+    served = gateway(ManualClock())
+    served.stopping()
+    await served.stop()
+    await served.stop()
+    with pytest.raises(RuntimeError, match="stopped"):
+        opened(served)
+
+
+def test_what_is_no_authority_is_refused() -> None:
+    with pytest.raises(TypeError, match="Authority"):
+        Gateway("remit.contract.json")  # type: ignore[arg-type]
