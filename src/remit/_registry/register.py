@@ -137,6 +137,7 @@ class Registrar:
         """Tell consumers that what they know of this registration is old."""
         for bound in registration.bounds:
             bound.mark = self._registry.next_mark()
+        registration.entry = None
         self._registry.moved()
         self._hub.surface_changed()
 
@@ -198,6 +199,7 @@ def _attribute(sealed: Sealed, name: str) -> str:
 
 
 def _block(registration: Registration) -> None:
+    registration.entry = None
     parent = registration.parent
     if parent is not None and parent.blocked is not None:
         registration.blocked = parent.blocked

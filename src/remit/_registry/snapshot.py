@@ -6,7 +6,7 @@ from remit._base.text import clean_line
 from remit._model.effects import Kind
 from remit._model.listing import Listed, ListedComponent
 from remit._registry.entered import Raised
-from remit._registry.state import Bound, Registration
+from remit._registry.state import Bound, Entry, Registration
 from remit._registry.state import State as Registry
 from remit._registry.viewer import Viewer
 from remit._registry.visibility import Sight, State, see
@@ -30,19 +30,19 @@ def capture(registry: Registry, viewer: Viewer) -> Capture:
     marks: list[int] = []
     key = viewer.consumer.key
     for registration in registry.in_order():
-        own: list[Listed] = []
-        seen = False
-        for bound in registration.bounds:
-            sight = see(bound, viewer)
-            if sight.state is State.HIDDEN:
-                continue
-            seen = True
-            (references if bound.plan.descriptor.kind is Kind.REFERENCE else own).append(_listed(bound, sight, viewer))
-            marks.append(_mark(bound, sight))
-        if seen:
+        entry = registration.entry
+        if entry is None or entry.viewer is not viewer:
+            entry = _entry(registration, viewer)
+        if not entry.marks:
+            continue
+        if not entry.told:
             registration.show_to(key)
-        if own:
-            components.append(_component(registration, tuple(own)))
+            entry.told = True
+        if entry.component is not None:
+            components.append(entry.component)
+        if entry.references:
+            references += entry.references
+        marks += entry.marks
     return Capture(tuple(components), tuple(references), tuple(marks))
 
 
@@ -50,11 +50,36 @@ def fingerprint(registry: Registry, viewer: Viewer) -> tuple[int, ...]:
     """The fingerprint of what `capture` would list, without building it and without telling who was shown it."""
     marks: list[int] = []
     for registration in registry.in_order():
+        entry = registration.entry
+        if entry is not None and entry.viewer is viewer:
+            marks += entry.marks
+            continue
         for bound in registration.bounds:
             sight = see(bound, viewer)
             if sight.state is not State.HIDDEN:
                 marks.append(_mark(bound, sight))
     return tuple(marks)
+
+
+def _entry(registration: Registration, viewer: Viewer) -> Entry:
+    own: list[Listed] = []
+    references: list[Listed] = []
+    marks: list[int] = []
+    for bound in registration.bounds:
+        sight = see(bound, viewer)
+        if sight.state is State.HIDDEN:
+            continue
+        (references if bound.plan.descriptor.kind is Kind.REFERENCE else own).append(_listed(bound, sight, viewer))
+        marks.append(_mark(bound, sight))
+    entry = Entry(
+        viewer=viewer,
+        component=_component(registration, tuple(own)) if own else None,
+        references=tuple(references),
+        marks=tuple(marks),
+    )
+    if registration.steady:
+        registration.entry = entry
+    return entry
 
 
 def _mark(bound: Bound, sight: Sight) -> int:

@@ -9,9 +9,9 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._contract.plan import Plan, Sealed
 from remit._model.consumer import ConsumerKey
-from remit._model.effects import Kind
+from remit._model.effects import Confirmation, Kind
 from remit._model.ids import RegistrationId
-from remit._model.listing import Listed
+from remit._model.listing import Listed, ListedComponent
 from remit._policy.chain import Chain
 
 SHOWN_TO = 256
@@ -19,12 +19,24 @@ REASON_CHARACTERS = 200
 DISABLED = "This part of the view is disabled"
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class Entry:
+    """What a listing holds of one registration for one viewer; `told` once that viewer has been shown it."""
+
+    viewer: object
+    component: ListedComponent | None
+    references: tuple[Listed, ...]
+    marks: tuple[int, ...]
+    told: bool = False
+
+
 class Registration:
     """One mount lifetime of one instance; never reused (SPEC 1).
 
     `blocked` is the reason why nothing of it is available (own or an ancestor's), None when it is enabled. `shown`
     holds the keys of consumers that have been shown it. `component` is dropped at unmount, so that nothing executable
-    outlives the mount (SPEC 4.4).
+    outlives the mount (SPEC 4.4). `entry` is the entry of the last viewer, as long as no change made it None; only a
+    `steady` registration has one: one whose capabilities no policy, predicate, note or channel can change by itself.
     """
 
     __slots__ = (
@@ -33,6 +45,7 @@ class Registration:
         "children",
         "component",
         "enabled",
+        "entry",
         "id",
         "instance",
         "internal",
@@ -43,6 +56,7 @@ class Registration:
         "reason",
         "sealed",
         "shown",
+        "steady",
     )
 
     def __init__(  # noqa: PLR0913 - one keyword an argument of `mount`
@@ -72,6 +86,8 @@ class Registration:
         self.children: list[Registration] = []
         self.bounds: tuple[Bound, ...] = ()
         self.shown: set[ConsumerKey] = set()
+        self.entry: Entry | None = None
+        self.steady = False
 
     @property
     def live(self) -> bool:
@@ -156,6 +172,7 @@ class State:
     def add(self, registration: Registration, bounds: Iterable[Bound]) -> None:
         """Index a registration and its capabilities."""
         registration.bounds = tuple(bounds)
+        registration.steady = all(_is_steady(bound) for bound in registration.bounds)
         self.by_instance[registration.sealed.type, registration.instance] = registration
         self.by_registration[registration.id] = registration
         for bound in registration.bounds:
@@ -185,6 +202,7 @@ class State:
         self.tombstones.put(registration.id, stone)
         registration.component = None
         registration.bounds = ()
+        registration.entry = None
         self._order = None
         self.moved()
         return stone
@@ -196,3 +214,14 @@ class State:
                 sorted(self.by_registration.values(), key=lambda r: (-r.priority, r.sealed.type, r.instance))
             )
         return self._order
+
+
+def _is_steady(bound: Bound) -> bool:
+    """Whether no application code and no channel has a say in what one viewer sees of it (see `visibility.see`)."""
+    plan = bound.plan
+    return (
+        plan.available is None
+        and plan.note is None
+        and not bound.chain.has_discover
+        and plan.descriptor.confirmation.rank < Confirmation.REQUIRED.rank
+    )

@@ -51,6 +51,7 @@ def see(bound: Bound, viewer: Viewer) -> Sight:
     """Decide what this consumer may see of this live capability now (SPEC 4.6, 4.7).
 
     Authority hides: door, exposure, scope, policies. State discloses: enabled, pushed, predicate, a policy's disable.
+    What can change without the registrar or another viewer makes a registration unsteady (`state`).
     """
     hidden = _out_of_reach(bound.plan, viewer)
     if hidden is not None:
