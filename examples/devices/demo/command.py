@@ -6,8 +6,10 @@ import argparse
 import asyncio
 import importlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Protocol, cast
 
+from demo.state_file import STATE_FILE
 from demo.telling import CannotRun
 
 # What a form does not need is not imported: the check in process runs without browser, NiceGUI and MCP client.
@@ -55,5 +57,6 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--check", action="store_true", help="do it all without a person, and check every step")
     parser.add_argument("--in-process", action="store_true", help="with --check: no browser, no network door")
     parser.add_argument("--until", metavar="STEP", help="with --check: stop after this step")
+    parser.add_argument("--state", type=Path, default=STATE_FILE, help="where the console says that it is served")
     parser.add_argument("--port", type=int, default=8080, help="where to serve the console (default: %(default)s)")
     return parser

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
-from demo.capabilities import READ
+from demo.capabilities import FILTER, READ
 from demo.chromium import Clicker, ShownPage, browser, signed_in
 from demo.console_process import running_console
-from demo.mcp_agent import connected_agent
+from demo.mcp_agent import McpAgent, connected_agent
 from demo.records import Records
 from demo.stage import Page, Stage
-from demo.story import STEPS
+from demo.story import CITY, STEPS
 from demo.telling import tell, up_to
 
 _MEASURED: Final = 60
@@ -47,10 +46,14 @@ async def run(options: argparse.Namespace) -> bool:
         )
         if not await tell(steps, stage):
             return False
-        await agent.timed(READ, _WARMING)
-        print(f"demo: {len(steps)}/{len(STEPS)} steps ok, call p50 {_p50(await agent.timed(READ, _MEASURED))} ms")
+        print(f"demo: {len(steps)}/{len(STEPS)} steps ok, call p50 {await _read_ms(agent):.1f} ms", flush=True)
     return True
 
 
-def _p50(took: Sequence[float]) -> str:
-    return f"{statistics.median(took):.1f}"
+async def _read_ms(agent: McpAgent) -> float:
+    """How long a read takes the client, half of the time, in milliseconds: the table as the story filters it."""
+    filters = {"city": CITY, "status": "offline"}
+    while (await agent.call(FILTER, filters)).code == "STALE_CAPABILITY":
+        pass  # once: the page was left meanwhile, and the answer has shown the new one
+    await agent.timed(READ, _WARMING)
+    return statistics.median(await agent.timed(READ, _MEASURED))

@@ -24,7 +24,7 @@ async def run(options: argparse.Namespace) -> bool:
 
     def ready(served: Served) -> None:
         console = _console(served)
-        state_file.announce(console)
+        state_file.announce(console, options.state)
         announced.append(console)
         print("\n".join(_lines(served)), flush=True)
 
@@ -33,7 +33,7 @@ async def run(options: argparse.Namespace) -> bool:
             await serve(Path(folder), options.port, ready, asyncio.Event())
     finally:
         for console in announced:
-            state_file.withdraw(console)
+            state_file.withdraw(console, options.state)
     return True
 
 

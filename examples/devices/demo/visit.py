@@ -46,7 +46,7 @@ class Visit:
 async def run(options: argparse.Namespace) -> bool:
     """Visit the console that is being served; `CannotRun` when none is."""
     steps = up_to(STEPS, options.until)
-    console = state_file.announced()
+    console = state_file.announced(options.state)
     if console is None or not await _answers(console):
         raise CannotRun("no console is being served; start scripts/demo in another terminal first")
     async with connected_agent(console.door, console.tokens["operator"]) as agent:
