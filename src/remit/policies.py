@@ -1,11 +1,15 @@
 """Policies: the base class for your own, its answers, and the built-in ones (SPEC 5)."""
 
 import inspect
+import math
 from collections.abc import Callable
+from typing import TypeVar
 
+from remit._model.consumer import ConsumerKind
+from remit._model.effects import Kind
 from remit._policy.context import Counter, PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
-from remit._policy.policy import Policy
+from remit._policy.policy import Policy, at_once
 from remit.errors import ErrorCode
 
 __all__ = [
@@ -20,8 +24,15 @@ __all__ = [
     "RequireConfirmation",
     "ReviewContext",
     "authenticated",
+    "environment",
+    "only_doors",
+    "only_kinds",
+    "rate_limit",
+    "read_only",
     "require_confirmation",
     "require_grant",
+    "require_permission",
+    "tenant_boundary",
 ]
 
 
@@ -45,6 +56,89 @@ def require_grant(grant: str) -> Policy:
     return _RequireGrant(grant)
 
 
+def require_permission(check: Callable[[PolicyContext], bool]) -> Policy:
+    """Only where the application's own `check(ctx)` says True; elsewhere the capability does not exist (SPEC 4.7, 5.5).
+
+    Authority hides. The check is synchronous and quick, because it runs for every listing, and again for every call and
+    before the call runs if it waited. It sees no input; `ctx.capability` is None for a made-up id. What is no `bool`,
+    and what raises, hides, and the operator reads the cause. A service that is slow to ask is asked in `principal=` or
+    `host=` of the surface; the check looks at its answer. The policy's name holds the function's.
+    """
+    if not callable(check) or inspect.iscoroutinefunction(check):
+        raise TypeError("require_permission(check) needs a synchronous function of the PolicyContext")
+    return _RequirePermission(check)
+
+
+def tenant_boundary(tenant: str | Callable[[PolicyContext], str | None]) -> Policy:
+    """Only for principals of this tenant; for everybody else the capability does not exist (SPEC 4.7, 5.5).
+
+    `tenant` is a name, or a synchronous function of the context, say of `ctx.host`, that gives it; when it gives None,
+    the data belongs to no tenant and nobody is kept out. Nobody signed in, or a principal without a tenant, is outside
+    every tenant. Authority hides.
+    """
+    if not _text_or_function(tenant):
+        raise TypeError("tenant_boundary needs a tenant (text), or a synchronous function that gives one or None")
+    return _TenantBoundary(tenant)
+
+
+def environment(*names: str, now: str | Callable[[PolicyContext], str]) -> Policy:
+    """Only in these environments: `environment("development", now=settings.environment)`; elsewhere hidden (SPEC 5.5).
+
+    `now` is the name of the environment that runs, or a synchronous function of the context that gives it. What is not
+    meant for production is no state of production that an agent could wait for: it does not exist there.
+    """
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise TypeError("environment needs the names (text) of the environments in which the capability exists")
+    if not _text_or_function(now):
+        raise TypeError("environment(now=…) is the environment that runs (text), or a synchronous function of it")
+    return _Environment(names, now)
+
+
+def rate_limit(calls: int, *, per_s: float, each_capability: bool = False) -> Policy:
+    """At most `calls` calls at once, renewed evenly over `per_s` seconds, for each principal and consumer (SPEC 5.5).
+
+    A token bucket that holds `calls`, full at first. It denies, as RATE_LIMITED{rate} with the exact time until the
+    next call passes, and hides nothing: the capability stays listed, because what is spent is state. Refused calls and
+    listings cost nothing. A call counts once, when it is authorized, and not again before it runs. A made-up id and a
+    hidden capability cost equally, which is nothing: neither gets as far (SPEC 4.7).
+
+    With `each_capability` every capability has a bucket of its own. Policies of equal numbers share their buckets,
+    wherever they stand. The buckets live in the surface's counters: constant work a call, at most 10,000 in memory, the
+    longest unused forgotten first. `calls` is a positive integer, `per_s` at most 3,600, else a `ValueError`.
+    """
+    if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
+        raise ValueError("rate_limit(calls, …) is a positive number of calls")
+    if not 0 < per_s <= _LONGEST_S:
+        raise ValueError("rate_limit(per_s=…) is above 0 and at most 3,600 seconds: counters are kept for an hour")
+    return _RateLimit(calls, per_s, each_capability)
+
+
+def read_only() -> Policy:
+    """Only what reads: observations and server queries; everything that changes anything is hidden (SPEC 4.7, 5.5).
+
+    What changes only the view (`local-state`, `navigation`) is hidden too. This is authority, not state: to say "not
+    just now", answer `Disable` in a policy of your own.
+    """
+    return _ReadOnly()
+
+
+def only_kinds(*kinds: Kind | str) -> Policy:
+    """Only capabilities of these kinds (`observation`, `action`, `reference`); others are hidden (SPEC 4.7, 5.5).
+
+    Another name is a `ValueError`.
+    """
+    return _OnlyKinds(_members(Kind, kinds, "only_kinds"))
+
+
+def only_doors(*doors: ConsumerKind | str) -> Policy:
+    """Only at these doors (`embedded`, `mcp`, `webmcp`, `page`, `test`, `other`); elsewhere hidden (SPEC 4.7, 5.5).
+
+    A door is named by the kind of the consumer that comes through it. This can only close: what the site's exposure or
+    a capability's own `doors=` keeps shut stays shut. Another name is a `ValueError`.
+    """
+    return _OnlyDoors(_members(ConsumerKind, doors, "only_doors"))
+
+
 def require_confirmation(*, when: Callable[[ReviewContext], bool] | None = None, summary: str | None = None) -> Policy:
     """A person approves each exact call (SPEC 7), or those for which `when(ctx)` is true.
 
@@ -60,7 +154,8 @@ class _Authenticated(Policy, name="authenticated"):
     def discover(self, ctx: PolicyContext) -> Decision:
         return _HIDE if ctx.principal is None else _EXPOSE
 
-    async def authorize(self, ctx: PolicyContext) -> Deny | None:
+    @at_once
+    def authorize(self, ctx: PolicyContext) -> Deny | None:
         return Deny(code=ErrorCode.NOT_AUTHENTICATED) if ctx.principal is None else None
 
 
@@ -73,10 +168,100 @@ class _RequireGrant(Policy, name="require-grant"):
         principal = ctx.principal
         return _EXPOSE if principal is not None and self._grant in principal.grants else _HIDE
 
-    async def authorize(self, ctx: PolicyContext) -> Deny | None:
+    @at_once
+    def authorize(self, ctx: PolicyContext) -> Deny | None:
         if ctx.principal is None:
             return Deny(code=ErrorCode.NOT_AUTHENTICATED)
         return None if self._grant in ctx.principal.grants else Deny()
+
+
+class _RequirePermission(Policy, name="require-permission"):
+    def __init__(self, check: Callable[[PolicyContext], bool]) -> None:
+        name: object = getattr(check, "__name__", "")
+        if isinstance(name, str) and name.isidentifier():
+            self.name = f"require-permission:{name}"
+        self._check = check
+
+    def discover(self, ctx: PolicyContext) -> Decision:
+        answer: object = self._check(ctx)
+        if isinstance(answer, bool):
+            return _EXPOSE if answer else _HIDE
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError(f"the check of {self.name} returned {type(answer).__name__}, not a bool")
+
+
+class _TenantBoundary(Policy, name="tenant-boundary"):
+    def __init__(self, tenant: str | Callable[[PolicyContext], str | None]) -> None:
+        if isinstance(tenant, str):
+            self.name = f"tenant-boundary:{tenant}"
+        self._tenant = tenant
+
+    def discover(self, ctx: PolicyContext) -> Decision:
+        tenant = self._tenant if isinstance(self._tenant, str) else self._tenant(ctx)
+        own = None if ctx.principal is None else ctx.principal.tenant
+        return _EXPOSE if tenant is None or tenant == own else _HIDE
+
+
+class _Environment(Policy, name="environment"):
+    def __init__(self, names: tuple[str, ...], now: str | Callable[[PolicyContext], str]) -> None:
+        self.name = f"environment:{','.join(names)}"
+        self._names = frozenset(names)
+        self._now = now
+
+    def discover(self, ctx: PolicyContext) -> Decision:
+        now = self._now if isinstance(self._now, str) else self._now(ctx)
+        return _EXPOSE if now in self._names else _HIDE
+
+
+class _RateLimit(Policy, name="rate-limit"):
+    """Keeps of each bucket only the instant, in nanoseconds, at which it will be full again.
+
+    Each call moves that instant on by what one token takes to come back; a call passes if the bucket is full no later
+    than in one period. That is a token bucket in one whole number, and a counter is a whole number.
+    """
+
+    def __init__(self, calls: int, per_s: float, each_capability: bool) -> None:
+        self.name = f"rate-limit:{calls}/{per_s:g}s{'/capability' if each_capability else ''}"
+        self._each_capability = each_capability
+        self._period = round(per_s * _NANOSECONDS)
+        self._token = max(self._period // calls, 1)
+
+    async def authorize(self, ctx: PolicyContext) -> Deny | None:
+        capability = ctx.capability.id if self._each_capability and ctx.capability is not None else None
+        principal = None if ctx.principal is None else ctx.principal.id
+        counter = ctx.counter((self.name, principal, ctx.consumer.key, capability))
+        now = round(ctx.clock.monotonic() * _NANOSECONDS)
+        cost = max(now - counter.value, 0) + self._token
+        # A call that was charged before is not charged again, and its bucket, which passed then, passes now.
+        over = counter.add(cost) - now - self._period
+        if over <= 0:
+            return None
+        counter.add(-cost)
+        return Deny(code=ErrorCode.RATE_LIMITED, retry_after_ms=math.ceil(over / _NANOSECONDS * 1_000))
+
+
+class _ReadOnly(Policy, name="read-only"):
+    def discover(self, ctx: PolicyContext) -> Decision:
+        return _EXPOSE if ctx.capability is not None and ctx.capability.effect.reads_only else _HIDE
+
+
+class _OnlyKinds(Policy, name="only-kinds"):
+    def __init__(self, kinds: tuple[Kind, ...]) -> None:
+        self.name = f"only-kinds:{','.join(kinds)}"
+        self._kinds = frozenset(kinds)
+
+    def discover(self, ctx: PolicyContext) -> Decision:
+        return _EXPOSE if ctx.capability is not None and ctx.capability.kind in self._kinds else _HIDE
+
+
+class _OnlyDoors(Policy, name="only-doors"):
+    def __init__(self, doors: tuple[ConsumerKind, ...]) -> None:
+        self.name = f"only-doors:{','.join(doors)}"
+        self._doors = frozenset(door.value for door in doors)
+
+    def discover(self, ctx: PolicyContext) -> Decision:
+        return _EXPOSE if ctx.door in self._doors else _HIDE
 
 
 class _RequireConfirmation(Policy, name="require-confirmation"):
@@ -90,3 +275,21 @@ class _RequireConfirmation(Policy, name="require-confirmation"):
 
 _EXPOSE = Expose()
 _HIDE = Hide()
+_NANOSECONDS = 1_000_000_000
+_LONGEST_S = 3_600
+
+E = TypeVar("E", Kind, ConsumerKind)
+
+
+def _members(kind: type[E], given: tuple[E | str, ...], what: str) -> tuple[E, ...]:
+    """The named members in the order of their enumeration, so that the policy's name says what, not how it was put."""
+    if not given:
+        raise TypeError(f"{what} needs at least one of {', '.join(kind)}")
+    wanted = {kind(each) for each in given}
+    return tuple(each for each in kind if each in wanted)
+
+
+def _text_or_function(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(value)
+    return callable(value) and not inspect.iscoroutinefunction(value)

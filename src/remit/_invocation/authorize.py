@@ -5,6 +5,7 @@ from functools import partial
 
 from remit._base.clock import Clock
 from remit._invocation.call import Call, Later
+from remit._policy.chain import Votes
 from remit._policy.decision import Deny
 from remit.errors import ErrorCode, Refusal, not_authenticated, not_authorized, rate_limited
 
@@ -18,15 +19,27 @@ class Part:
 
 def authorize(call: Call, part: Part) -> Later | None:
     """Ask every policy that has an opinion; the strictest answer stands."""
-    return partial(_ask, call, part) if call.live.chain.has_authorize else None
+    chain = call.live.chain
+    if not chain.has_authorize:
+        return None
+    if not chain.prompt:
+        return partial(_ask, call, part)
+    begun = part.clock.monotonic()
+    _weigh(call, chain.authorize_at_once(call.sight.context(call.live)), part.clock.monotonic() - begun)
+    return None
 
 
 async def _ask(call: Call, part: Part) -> None:
     begun = part.clock.monotonic()
-    deny, votes = await call.live.chain.authorize(call.sight.context(call.live))
-    call.policy_s += part.clock.monotonic() - begun
-    call.votes = (*call.votes, *votes)
+    answer = await call.live.chain.authorize(call.sight.context(call.live))
     call.waited = True
+    _weigh(call, answer, part.clock.monotonic() - begun)
+
+
+def _weigh(call: Call, answer: tuple[Deny | None, Votes], seconds: float) -> None:
+    deny, votes = answer
+    call.policy_s += seconds
+    call.votes = (*call.votes, *votes)
     if deny is not None:
         raise refusal(deny)
 

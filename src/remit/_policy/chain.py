@@ -6,7 +6,7 @@ from typing import cast
 
 from remit._policy.context import PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation, Required
-from remit._policy.policy import methods_of
+from remit._policy.policy import decides_at_once, methods_of
 from remit.errors import Happened
 
 CallNext = Callable[[], Awaitable[object]]
@@ -59,12 +59,14 @@ class PolicyFault(Exception):
 class Chain:
     """The policies over one capability: the surface's, the component's, its own, in that order (SPEC 5.3).
 
-    Built once per mount. A policy without a method costs nothing there, and when nobody objects no object is made.
-    What is no `Policy` is a `DefinitionError`.
+    Built once per class and surface. A policy without a method costs nothing there, and when nobody objects no object
+    is made. `prompt` says that no `authorize` waits for anything (see `authorize_at_once`). What is no `Policy` is a
+    `DefinitionError`.
     """
 
     __slots__ = (
         "_around",
+        "_at_once",
         "_authorize",
         "_authorized",
         "_discover",
@@ -77,6 +79,7 @@ class Chain:
         "has_discover",
         "has_review",
         "names",
+        "prompt",
     )
 
     def __init__(self, policies: Sequence[object]) -> None:
@@ -102,6 +105,9 @@ class Chain:
         self.has_authorize = bool(self._authorize)
         self.has_review = bool(self._review)
         self.has_around = bool(self._around)
+        decides = [decides_at_once(policy) for policy in policies if hasattr(policy, "authorize")]
+        self._at_once = [decide for decide in decides if decide is not None]
+        self.prompt = len(self._at_once) == len(self._authorize)
         self.empty = not names
         self._exposed = Verdict(Expose(), tuple(Vote(name, "discover", "expose") for name, _ in self._discover))
         self._authorized = tuple(Vote(name, "authorize", "allow") for name, _ in self._authorize)
@@ -146,6 +152,18 @@ class Chain:
                 answer = cause
             if answer is not None:
                 deny, vote = _denied(name, "authorize", answer)
+                return deny, (*self._authorized[:place], vote)
+        return None, self._authorized
+
+    def authorize_at_once(self, ctx: PolicyContext) -> tuple[Deny | None, Votes]:
+        """The same, without waiting; only for a `prompt` chain."""
+        for place, decide in enumerate(self._at_once):
+            try:
+                answer = decide(ctx)
+            except Exception as cause:  # noqa: BLE001 - as above
+                answer = cause
+            if answer is not None:
+                deny, vote = _denied(self._authorize[place][0], "authorize", answer)
                 return deny, (*self._authorized[:place], vote)
         return None, self._authorized
 

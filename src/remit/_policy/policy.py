@@ -2,12 +2,17 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
-from typing import Final, NoReturn
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial, wraps
+from typing import Any, Final, NoReturn, TypeVar
 
+from remit._policy.context import PolicyContext
+from remit._policy.decision import Deny
 from remit.errors import DefinitionCode, DefinitionError
 
 METHODS: Final = ("discover", "authorize", "review", "around")
+P = TypeVar("P", bound="Policy")
+_AT_ONCE: Final = "__remit_at_once__"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*(?::[^\x00-\x20\x7f-\xa0][^\x00-\x1f\x7f-\x9f]*)?")
 _MAX_NAME = 128
@@ -58,6 +63,29 @@ def methods_of(policy: object) -> dict[str, Callable[..., object]]:
     if shadowed:
         _refuse(type(policy), f"`{shadowed[0]}` is set on the instance", "define it in the class")
     return {method: getattr(policy, method) for method in METHODS if hasattr(policy, method)}
+
+
+def at_once(
+    decide: Callable[[P, PolicyContext], Deny | None],
+) -> Callable[[P, PolicyContext], Coroutine[Any, Any, Deny | None]]:
+    """Make an `authorize` of a function that waits for nothing, so that a chain may ask it without a task.
+
+    A subclass that overrides `authorize`, or wraps this one, is asked like any other policy.
+    """
+
+    @wraps(decide)
+    async def authorize(self: P, ctx: PolicyContext) -> Deny | None:
+        return decide(self, ctx)
+
+    setattr(authorize, _AT_ONCE, (authorize, decide))
+    return authorize
+
+
+def decides_at_once(policy: object) -> Callable[[PolicyContext], object] | None:
+    """The plain function behind an `authorize` made by `at_once`; None for every other one."""
+    authorize = getattr(type(policy), "authorize", None)
+    made, decide = getattr(authorize, _AT_ONCE, (None, None))
+    return partial(decide, policy) if decide is not None and made is authorize else None
 
 
 def _public_methods(cls: type) -> Iterator[tuple[str, object]]:

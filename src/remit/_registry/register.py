@@ -42,13 +42,14 @@ class Registrar:
     `on_unmounted` is told last: it aborts running work and ends confirmation requests of the registration.
     """
 
-    __slots__ = ("_hub", "_on_unmounted", "_policies", "_registry")
+    __slots__ = ("_chained", "_hub", "_on_unmounted", "_policies", "_registry")
 
     def __init__(self, registry: State, hub: EventHub, policies: tuple[Policy, ...], on_unmounted: Unmounted) -> None:
         self._registry = registry
         self._hub = hub
         self._policies = policies
         self._on_unmounted = on_unmounted
+        self._chained: dict[str, tuple[Sealed, list[Chain]]] = {}  # by component type, for the class mounted last
 
     def mount(self, wanted: Wanted) -> Registration | None:
         """Register an instance; None when a live one of the same type and name stands and is not to be replaced."""
@@ -159,6 +160,9 @@ class Registrar:
 
     def _chains(self, sealed: Sealed) -> list[Chain]:
         """One chain per capability, policies of the surface first; equal ones are shared."""
+        known = self._chained.get(sealed.type)
+        if known is not None and known[0] is sealed:
+            return known[1]
         shared: dict[tuple[int, ...], Chain] = {}
         chains: list[Chain] = []
         for plan in sealed.plans:
@@ -169,6 +173,7 @@ class Registrar:
             chain = shared[key]
             _check_lowered(plan, chain)
             chains.append(chain)
+        self._chained[sealed.type] = sealed, chains
         return chains
 
 

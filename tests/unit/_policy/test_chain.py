@@ -9,7 +9,7 @@ from remit._model.consumer import Consumer, Principal
 from remit._policy.chain import Chain, PolicyFault
 from remit._policy.context import Counters, PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation, Required
-from remit._policy.policy import Policy
+from remit._policy.policy import Policy, at_once
 from remit.errors import Happened
 
 
@@ -302,3 +302,36 @@ def test_counters_are_bounded_in_number_and_time() -> None:
     assert [counters.value(key) for key in "abc"] == [0, 1, 1]
     clock.advance(11)
     assert counters.value("c") == 0
+
+
+class Prompt(Policy, name="prompt"):
+    """Decides without waiting."""
+
+    @at_once
+    def authorize(self, ctx: PolicyContext) -> Deny | None:
+        return Deny("prompt") if ctx.principal is not None and ctx.principal.tenant == "refused" else None
+
+
+class Waiting(Prompt, name="waiting"):
+    """Overrides what decides at once."""
+
+    async def authorize(self, ctx: PolicyContext) -> Deny | None:
+        return Deny("waiting")
+
+
+async def test_a_chain_whose_policies_decide_at_once_answers_the_same_with_and_without_waiting() -> None:
+    chain = Chain([Prompt(), Prompt()])
+    assert chain.prompt
+    for tenant in (None, "refused"):
+        ctx = context(tenant=tenant)
+        deny, votes = await chain.authorize(ctx)
+        at_once_deny, at_once_votes = chain.authorize_at_once(ctx)
+        assert deny == at_once_deny
+        assert [repr(vote) for vote in votes] == [repr(vote) for vote in at_once_votes]
+
+
+async def test_an_override_of_what_decides_at_once_is_asked_and_makes_the_chain_wait() -> None:
+    chain = Chain([Prompt(), Waiting()])
+    assert not chain.prompt
+    deny, _ = await chain.authorize(context())
+    assert deny == Deny("waiting")
