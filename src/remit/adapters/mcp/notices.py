@@ -127,7 +127,12 @@ class Notices:
         self._scheduled = False
         if self._unwatch is None:
             return
-        now = self._seen()
+        try:
+            now = self._seen()
+        except Exception:
+            # A listener: what the application's code raises while a listing is looked at is not this loop's matter.
+            logger.exception("a change could not be looked at")
+            return
         if now == self._told:
             return
         self._told = now
