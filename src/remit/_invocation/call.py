@@ -46,6 +46,7 @@ class Call:
         "input",
         "input_bytes",
         "invocation_id",
+        "joined",
         "listeners",
         "outcome",
         "output",
@@ -86,6 +87,7 @@ class Call:
         # identity
         self.invocation_id = ""
         self.fingerprint = ""
+        self.joined = False
         # resolve
         self.viewer: Viewer | None = None
         self.bound: Bound | None = None

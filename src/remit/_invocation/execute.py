@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from remit._base.boundary import Json
+from remit._base.boundary import Json, NotJson
 from remit._base.clock import Clock
 from remit._invocation.call import Call, Later
 from remit._model.answers import Refused
@@ -13,6 +13,7 @@ from remit._model.context import Context
 from remit._policy.chain import PolicyFault
 from remit._registry.entered import Entered
 from remit._registry.viewer import Viewer
+from remit._schema.derive import OutputRefused
 from remit.errors import (
     AgentError,
     Happened,
@@ -69,19 +70,22 @@ async def _await(call: Call, part: Part) -> None:
             call.result = await bound.chain.around(call.sight.context(bound), lambda: _run(call, part))
         else:
             call.result = await _run(call, part)
-    except (Refused, PolicyFault, BackendError) as error:
+    except (Refused, PolicyFault, BackendError, OutputRefused, NotJson) as error:
         call.result = _verdict(call, error)
     finally:
         call.execution_s = part.clock.monotonic() - call.executed_at
     _hold(call, part)
 
 
-def _verdict(call: Call, error: Refused | PolicyFault | BackendError) -> Refused:
+def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRefused | NotJson) -> Refused:
     """What the code raised as its answer: its own refusal, or one in the agent's terms."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, PolicyFault):
         raise Refusal(execution_failed("handler-error", error.happened), why=str(error), cause=error.cause) from None
+    if isinstance(error, OutputRefused | NotJson):  # the operation has run; what it gave is not what it declares
+        happened = Happened.NONE if call.live.plan.descriptor.effect.reads_only else Happened.DONE
+        raise Refusal(execution_failed("output-invalid", happened), why=error.reason, cause=error) from None
     raise Refusal(backend_refusal(error, call), why=f"backend answered {error.status}", cause=error) from None
 
 

@@ -94,6 +94,7 @@ def hand_over(call: Call, part: Part) -> Later | None:
     if entry.outcome is not None:
         raise HandedOver(entry.outcome)
     assert entry.call is not None
+    call.joined = True
     return partial(_join, entry.call, part)
 
 

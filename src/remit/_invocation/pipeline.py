@@ -175,7 +175,7 @@ class Pipeline:
                 self._close(call, cancelled(_happened(call)))
             case _:
                 correlation = new_id("err_")
-                failed = execution_failed("handler-error", _happened(call), correlation_id=correlation)
+                failed = execution_failed(_blame(call), _happened(call), correlation_id=correlation)
                 self._close(call, failed, why=correlation, cause=error)
 
     def _close(
@@ -214,6 +214,11 @@ def _current_task() -> "asyncio.Task[object] | None":
         return asyncio.current_task()
     except RuntimeError:  # a surface may be looked at and disposed outside its loop
         return None
+
+
+def _blame(call: Call) -> str:
+    """Who raised: the way to a backend, of whose answer nothing is known, or code of the application (SPEC 10.1)."""
+    return "transport" if call.running and call.live.plan.operation is not None else "handler-error"
 
 
 def _happened(call: Call) -> Happened:

@@ -71,7 +71,7 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     """Fix the outcome and write it everywhere, once."""
     viewer = call.viewer
     version = part.known_version(call.consumer) if viewer is None else part.version(viewer)
-    call.outcome = outcome = _outcome(call, error, version)
+    call.outcome = _outcome(call, error, version)
     bound = call.bound
     reads = bound is not None and bound.plan.descriptor.effect.reads_only
     stored = call.running and not reads
@@ -79,17 +79,22 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     happened = _happened(call, error)
     if call.evidence is not None and call.spent:
         part.settled(call.evidence, happened)
+    if not call.joined:  # who leaves a join says nothing of the call that goes on under the same id
+        _tell(call, error, part)
+    _journal(call, error, part, reason, happened)
+
+
+def _tell(call: Call, error: AgentError | None, part: Part) -> None:
     part.hub.emit(
         EventType.INVOCATION_SETTLED,
         {
             "invocation": call.invocation_id,
-            "capability": outcome.capability_id,
+            "capability": call.request.capability_id,
             "ok": error is None,
             "code": None if error is None else error.code.value,
         },
         call.key,
     )
-    _journal(call, error, part, reason, happened)
 
 
 def repeat(call: Call, outcome: Outcome) -> None:

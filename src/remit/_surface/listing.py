@@ -11,7 +11,7 @@ CONSUMERS = 1_000
 
 
 class _Seen:
-    __slots__ = ("fingerprint", "generation", "grants", "number", "told", "viewer")
+    __slots__ = ("fingerprint", "generation", "grants", "number", "viewer")
 
     def __init__(self, marks: tuple[int, ...], generation: int, viewer: Viewer) -> None:
         self.fingerprint = marks
@@ -19,7 +19,6 @@ class _Seen:
         self.viewer = viewer
         self.grants = _grants(viewer)
         self.number = 0
-        self.told = 0
 
 
 class Versions:
@@ -51,14 +50,9 @@ class Versions:
         seen = self._of.get(consumer.key)
         return "0" if seen is None else str(seen.number)
 
-    def notice(self, viewer: Viewer) -> bool:
-        """Whether the version moved since this consumer was last told so; telling it again is not needed then."""
-        self._renew(viewer, fingerprint(self._registry, viewer))
-        seen = self._of.get(viewer.consumer.key)
-        assert seen is not None
-        moved = seen.number != seen.told
-        seen.told = seen.number
-        return moved
+    def fresh(self, viewer: Viewer) -> str:
+        """The version, computed anew: for notices, which policies may bring about without the registry's doing."""
+        return str(self._renew(viewer, fingerprint(self._registry, viewer)).number)
 
     def _renew(self, viewer: Viewer, marks: tuple[int, ...]) -> _Seen:
         key = viewer.consumer.key

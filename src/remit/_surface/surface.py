@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
 from typing import Literal, TypeVar
 
 from remit._base.clock import Clock, SystemClock
@@ -218,7 +217,7 @@ class Surface:
         consumer: Consumer | None = None,
     ) -> Callable[[], None]:
         """Hear events after they happened, in order; with `consumer` only what it may hear. Returns the end of it."""
-        audience = None if consumer is None else partial(self._hears, consumer)
+        audience = None if consumer is None else self._audience(consumer)
         return self._parts.hub.subscribe(listener, types, audience)
 
     def set_route(self, path: str | None) -> None:
@@ -260,14 +259,22 @@ class Surface:
         captured = capture(self._parts.registry, viewer)
         return captured, self._parts.versions.captured(viewer, captured.fingerprint)
 
-    def _hears(self, consumer: Consumer, event: Event) -> bool:
-        return hears(event, consumer.key, partial(self._listing_moved, consumer))
+    def _audience(self, consumer: Consumer) -> Callable[[Event], bool]:
+        """What one subscription of a consumer lets through: each is told of a version once (SPEC 2.6)."""
+        told = self._version(consumer)
 
-    def _listing_moved(self, consumer: Consumer) -> bool:
+        def moved() -> bool:
+            nonlocal told
+            before, told = told, self._version(consumer) or told
+            return told != before
+
+        return lambda event: hears(event, consumer.key, moved)
+
+    def _version(self, consumer: Consumer) -> str | None:
         try:
-            return self._parts.versions.notice(self._parts.viewers.of(consumer))
+            return self._parts.versions.fresh(self._parts.viewers.of(consumer))
         except Refusal:
-            return False
+            return None
 
     def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
         if not self._disposed:  # what ran has been ended before
