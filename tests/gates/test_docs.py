@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "docs_src").rglob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-SERVES = {"nicegui_app.py"}
-"""Files that open a server; the browser tests run them."""
+SERVES = {"app.py"}
+"""Files that serve until they are stopped: their committed contract is held against them instead."""
 
 
 def stands_in(block: str, source: str) -> bool:
@@ -62,3 +62,17 @@ def test_the_page_of_errors_lists_every_code_and_no_other() -> None:
     page = (ROOT / "docs/reference/errors.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| ([A-Z_]+) \|", page, re.MULTILINE)
     assert sorted(listed) == sorted(code.value for code in ErrorCode)
+
+
+@pytest.mark.timeout(120)
+def test_the_contract_of_the_served_example_equals_its_source() -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from remit.cli import main; main()",
+        "check",
+        "--project",
+        str(ROOT / "docs_src/nicegui"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
