@@ -41,19 +41,22 @@ class Bounded(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the live value and make it the most recently used; `None` if there is none."""
-        self._expire()
-        if key not in self._entries:
-            return None
-        self._entries.move_to_end(key)
-        return self._entries[key]
+        if self._aging:
+            self._expire()
+        value = self._entries.get(key)
+        if value is not None or key in self._entries:
+            self._entries.move_to_end(key)
+        return value
 
     def put(self, key: K, value: V) -> None:
         """Store the value with a full time to live, replacing what the key had; may evict, may raise `Full`."""
         self._expire()
-        if key not in self._entries and len(self._entries) >= self._capacity and not self._evict():
+        entries = self._entries
+        if key in entries:
+            entries.move_to_end(key)
+        elif len(entries) >= self._capacity and not self._evict():
             raise Full
-        self._entries[key] = value
-        self._entries.move_to_end(key)
+        entries[key] = value  # a new key goes to the end by itself
         self._renew(key)
 
     def pop(self, key: K) -> V | None:

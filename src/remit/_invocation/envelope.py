@@ -1,6 +1,7 @@
 """Step 1: size, JSON-ness, known fields; nothing of the surface is touched (SPEC 6.2)."""
 
 from dataclasses import dataclass, fields
+from operator import attrgetter
 
 from remit._base.boundary import NotJson, take
 from remit._base.ident import is_correlation_id, is_invocation_id
@@ -18,14 +19,15 @@ class Part:
 
 
 _TEXTS = tuple(f.name for f in fields(Invocation) if f.name not in {"input", "capability_id"})
+_texts = attrgetter(*_TEXTS)
 
 
 def accept(call: Call, part: Part) -> None:
     """Take the input inside as an own copy, and check the form of everything beside it."""
     request = call.request
-    for name in _TEXTS:
-        value = getattr(request, name)
+    for value in _texts(request):
         if value is not None and not isinstance(value, str):
+            name = next(name for name in _TEXTS if getattr(request, name) is value)
             raise Refusal(invalid_input([Issue(path="", message=f"`{name}` must be text")]))
     if request.id is not None and not is_invocation_id(request.id):
         raise Refusal(invalid_input([Issue(path="", message="`id` must be 1 to 128 characters of [A-Za-z0-9._-]")]))

@@ -1,7 +1,5 @@
 """Invocation ids and what became of them: bounded, apart per consumer (SPEC 6.4)."""
 
-from contextlib import suppress
-
 from remit._base.bounded import Bounded, Full
 from remit._base.clock import Clock
 from remit._base.limits import Limits
@@ -75,11 +73,14 @@ class Ledger:
                 self._clock,
                 keep=lambda _id, held: held.keep,
             )
-        if self._at_most.get(key, 0) + entry.size > self._limits.replay_bytes:
-            self._at_most[key] = self._make_room(entries, entry)
-        self._at_most[key] = self._at_most.get(key, 0) + entry.size
-        with suppress(Full):  # every entry must be kept, and this one need not: nobody was told its id beforehand
+        held = self._at_most.get(key, 0)
+        if held + entry.size > self._limits.replay_bytes:
+            held = self._make_room(entries, entry)
+        self._at_most[key] = held + entry.size
+        try:
             entries.put(invocation_id, entry)
+        except Full:  # every entry must be kept, and this one need not: nobody was told its id beforehand
+            return
 
     def _make_room(self, entries: Bounded[str, Entry], entry: Entry) -> int:
         """Evict until the entry fits, or keep it without its output; return the bytes that stay."""
