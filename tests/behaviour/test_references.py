@@ -1,0 +1,523 @@
+"""References: operations of a backend, made available in a view (SPEC 10)."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from remit import (
+    BackendError,
+    Component,
+    Consumer,
+    Context,
+    DefinitionError,
+    ManualClock,
+    Principal,
+    Procedures,
+    Surface,
+    reference,
+)
+from remit.errors import Issue
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
+
+
+def surface_of(kind: type[Component], backend: Procedures, **more: Any) -> Surface:
+    """A surface over this backend, with somebody to confirm."""
+    surface = Surface(authority_of(kind, procedures=backend), principal="operator", procedures=backend, **more)
+    surface.confirmations.subscribe(lambda view: None)
+    return surface
+
+
+@pytest.mark.requirement("10.1-an-operation-is-listed-by-a-catalogue")
+def test_a_reference_names_an_operation_that_a_catalogue_lists() -> None:
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    with pytest.raises(DefinitionError) as refused:
+        authority_of(Page, procedures=Procedures())
+    assert "no catalogue lists this operation" in str(refused.value)
+    backend = Procedures()
+
+    @backend.operation("save", effect="server-mutation")
+    async def save() -> int:
+        """Save it all."""
+        return 1
+
+    assert asyncio.run(save()) == 1
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    (listed,) = surface.connect(AGENT).capabilities()
+    assert (listed.id, listed.descriptor.description) == ("domain:save", "Save it all.")
+    for wrong in ("save", "bad\nname"):
+        with pytest.raises(DefinitionError):
+            backend.operation(wrong, effect="server-mutation")(save)
+    with pytest.raises(DefinitionError):
+        backend.operation("plain", effect="server-mutation")(cast(Any, lambda: 1))
+
+
+@pytest.mark.requirement("10.2-opt-in-and-ceiling")
+async def test_the_catalogue_is_the_ceiling_of_what_a_reference_may_lower() -> None:
+    backend = Procedures()
+
+    @backend.operation("save", effect="server-mutation", confirmation="required")
+    async def save() -> int:
+        """Save."""
+        return 1
+
+    @backend.operation("unlisted", effect="server-mutation")
+    async def unlisted() -> int:
+        """Unlisted."""
+        raise AssertionError("nobody referenced this")
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    with pytest.raises(DefinitionError):
+
+        class Low(Component, type="low"):
+            """Low."""
+
+            save = reference("domain:save", confirmation="optional", reason="We know better")
+
+        authority_of(Low, procedures=backend)
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    failed(await surface.connect(AGENT).call("domain:save"), "CONFIRMATION_REQUIRED")
+    failed(await surface.connect(AGENT).call("domain:unlisted"), "CAPABILITY_NOT_FOUND")
+
+
+@pytest.mark.requirement("10.2-contract-moved")
+async def test_a_backend_that_moved_makes_the_reference_unavailable() -> None:
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    def backend_of(effect: Any, hint: Any) -> Procedures:
+        backend = Procedures()
+
+        @backend.operation("save", effect=effect)
+        async def save(value: hint) -> int:
+            """Save."""
+            return 1
+
+        return backend
+
+    recorded = backend_of("server-mutation", int)
+    authority = authority_of(Page, procedures=recorded)
+    for live in (backend_of("server-mutation", str), backend_of("server-query", int), Procedures(), None):
+        surface = Surface(authority, principal="operator", procedures=live)
+        surface.mount(Page())
+        (listed,) = surface.connect(AGENT).capabilities()
+        assert (listed.available, listed.reason) == (False, "contract-moved")
+        error = failed(await surface.connect(AGENT).call("domain:save", {"value": 1}), "CAPABILITY_NOT_AVAILABLE")
+        assert error.details == {"reason": "contract-moved"}
+    same = Surface(authority, principal="operator", procedures=backend_of("server-mutation", int))
+    same.mount(Page())
+    assert output(await same.connect(AGENT).call("domain:save", {"value": 1})) == 1
+
+
+@pytest.mark.requirement("10.3-bound-paths-are-locked")
+async def test_bound_paths_leave_the_agents_schema_are_locked_and_read_at_call_time() -> None:
+    backend = Procedures()
+
+    @backend.operation("disable", effect="server-mutation")
+    async def disable(ids: list[str], why: str = "none") -> list[str]:
+        """Disable."""
+        return [*ids, why]
+
+    class Devices(Component, type="devices"):
+        """Devices."""
+
+        def __init__(self) -> None:
+            self.selected = ["d1"]
+
+        disable = reference("domain:disable")
+
+        @disable.bind("ids")
+        def selection(self) -> list[str]:
+            return self.selected
+
+    surface = surface_of(Devices, backend)
+    devices = Devices()
+    surface.mount(devices)
+    agent = surface.connect(AGENT)
+    schema: Any = agent.capabilities()[0].descriptor.input_schema
+    assert list(schema["properties"]) == ["why"]
+    assert output(await agent.call("domain:disable")) == ["d1", "none"]
+    devices.selected = ["d2", "d3"]
+    assert output(await agent.call("domain:disable", {"why": "lost"})) == ["d2", "d3", "lost"]
+    for sent in (["d1"], ["d2", "d3"], None):
+        error = failed(await agent.call("domain:disable", {"ids": sent}), "INVALID_INPUT")
+        assert error.details["locked_fields"] == ["ids"]
+        assert error.details["issues"] == [{"path": "ids", "message": "this field is set by the view"}]
+    assert devices.selection() == ["d2", "d3"]
+
+
+@pytest.mark.requirement("10.3-binding-failed")
+@pytest.mark.parametrize("value", [RuntimeError("secret-4711"), object(), ("d1",), 5, ["d1", 5], float("nan"), None])
+async def test_a_binding_that_raises_or_does_not_fit_fails_before_any_request(value: Any) -> None:
+    backend = Procedures()
+
+    @backend.operation("disable", effect="server-mutation")
+    async def disable(ids: list[str]) -> int:
+        """Disable."""
+        raise AssertionError("no request was to be made")
+
+    class Devices(Component, type="devices"):
+        """Devices."""
+
+        disable = reference("domain:disable")
+
+        @disable.bind("ids")
+        def _(self) -> Any:
+            if isinstance(value, Exception):
+                raise value
+            return value
+
+    surface = surface_of(Devices, backend)
+    surface.mount(Devices())
+    error = failed(await surface.connect(AGENT).call("domain:disable"), "PRECONDITION_FAILED")
+    assert error.details == {"reason": "binding-failed"} and error.retry == "after-refresh"
+    (entry,) = surface.audit()
+    assert "ids" in (entry.why or "")
+
+
+@pytest.mark.requirement("10.3-bindings-are-static")
+def test_a_binding_names_a_field_the_operation_takes_once() -> None:
+    backend = Procedures()
+
+    @backend.operation("disable", effect="server-mutation")
+    async def disable(ids: list[str]) -> int:
+        """Disable."""
+        return 1
+
+    def wrong_field() -> None:
+        class Devices(Component, type="devices"):
+            """Devices."""
+
+            disable = reference("domain:disable")
+
+            @disable.bind("id")
+            def _(self) -> list[str]:
+                return []
+
+        authority_of(Devices, procedures=backend)
+
+    def twice() -> None:
+        class Devices(Component, type="devices"):
+            """Devices."""
+
+            disable = reference("domain:disable")
+
+            @disable.bind("ids")
+            def one(self) -> list[str]:
+                return []
+
+            @disable.bind("ids")
+            def two(self) -> list[str]:
+                return []
+
+    for declare in (wrong_field, twice):
+        with pytest.raises(DefinitionError) as refused:
+            declare()
+        assert refused.value.code == "INVALID_DEFINITION"
+
+
+@pytest.mark.requirement("10.4-exactly-the-confirmed-input")
+async def test_the_executor_gets_exactly_the_confirmed_input_even_if_the_view_moves_meanwhile() -> None:
+    backend = Procedures()
+    ran: list[list[str]] = []
+
+    @backend.operation("disable", effect="destructive")
+    async def disable(ids: list[str]) -> int:
+        """Disable."""
+        ran.append(ids)
+        return len(ids)
+
+    class Devices(Component, type="devices"):
+        """Devices."""
+
+        def __init__(self) -> None:
+            self.selected = ["d1"]
+
+        disable = reference("domain:disable")
+
+        @disable.bind("ids")
+        def _(self) -> list[str]:
+            return self.selected
+
+    surface = surface_of(Devices, backend)
+    devices = Devices()
+    surface.mount(devices)
+    agent = surface.connect(AGENT)
+    asked = str(failed(await agent.call("domain:disable")).details["confirmation_id"])
+    (view,) = surface.confirmations.pending()
+    devices.selected.append("d2")
+    assert dict(view.input) == {"ids": ["d1"]}
+    await surface.confirmations.approve(asked, OPERATOR)
+    failed(await agent.call("domain:disable", confirmation=asked), "CONFIRMATION_INVALID")
+    failed(await surface.continue_(asked, AGENT), "CONFIRMATION_INVALID")
+    assert ran == []
+    devices.selected.pop()
+    output(await surface.continue_(asked, AGENT))
+    assert ran == [["d1"]]
+
+
+@pytest.mark.requirement("10.4-idempotency-key")
+async def test_the_idempotency_key_is_equal_for_repeats_and_tells_nothing_of_the_agents_id() -> None:
+    backend = Procedures()
+    keys: list[str] = []
+
+    @backend.operation("save", effect="server-query")
+    async def save(call: Context) -> int:
+        """Save."""
+        keys.append(call.idempotency_key)
+        return 1
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    surface, second = surface_of(Page, backend), surface_of(Page, backend)
+    surface.mount(Page())
+    second.mount(Page())
+    agent = surface.connect(AGENT)
+    for call in (
+        agent.call("domain:save", id="agents-own"),
+        agent.call("domain:save", id="agents-own"),
+        agent.call("domain:save", id="another"),
+        surface.connect(Consumer("other", kind="test")).call("domain:save", id="agents-own"),
+        second.connect(AGENT).call("domain:save", id="agents-own"),
+    ):
+        output(await call)
+    assert keys[0] == keys[1] and len(set(keys)) == 4
+    assert all(len(key) == 64 and "agents-own" not in key for key in keys)
+
+
+@pytest.mark.requirement("10.1-principal-and-context")
+async def test_a_function_gets_the_principal_and_the_context_by_annotation() -> None:
+    backend = Procedures()
+    seen: list[Any] = []
+
+    @backend.operation("save", effect="server-mutation")
+    async def save(caller: Principal, call: Context, text: str) -> str:
+        """Save."""
+        seen.append((caller.id, call.host, call.cancelled.is_set(), call.capability))
+        return text
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    surface = surface_of(Page, backend, host={"flag": 1})
+    surface.mount(Page())
+    schema: Any = surface.connect(AGENT).capabilities()[0].descriptor.input_schema
+    assert list(schema["properties"]) == ["text"]
+    assert output(await surface.connect(AGENT).call("domain:save", {"text": "x"})) == "x"
+    assert seen == [("operator", {"flag": 1}, False, "domain:save")]
+
+
+@pytest.mark.requirement("10.4-cancel-signal")
+async def test_a_deadline_sets_the_cancel_signal_of_the_function() -> None:
+    backend = Procedures()
+    signals: list[bool] = []
+
+    @backend.operation("save", effect="server-mutation")
+    async def save(call: Context) -> int:
+        """Save."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            signals.append(call.cancelled.is_set())
+        return 1
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    clock = ManualClock()
+    surface = surface_of(Page, backend, clock=clock)
+    surface.mount(Page())
+    running = asyncio.create_task(surface.connect(AGENT).call("domain:save"))
+    await turns()
+    clock.advance(30)
+    failed(await running, "TIMEOUT")
+    await turns()
+    assert signals == [True]
+
+
+ISSUE = [Issue(path="name", message="is taken")]
+TABLE: list[tuple[BackendError, str, dict[str, Any]]] = [
+    (BackendError(401), "NOT_AUTHENTICATED", {"origin": "server"}),
+    (BackendError(403), "NOT_AUTHORIZED", {"origin": "server"}),
+    *((BackendError(status), "PRECONDITION_FAILED", {"outcome": "none"}) for status in (404, 409, 410, 412)),
+    (BackendError(400, issues=ISSUE), "INVALID_INPUT", {"issues": [{"path": "name", "message": "is taken"}]}),
+    (BackendError(422, issues=ISSUE), "INVALID_INPUT", {"issues": [{"path": "name", "message": "is taken"}]}),
+    (BackendError(400), "EXECUTION_FAILED", {"reason": "rejected", "outcome": "none"}),
+    (BackendError(422), "EXECUTION_FAILED", {"reason": "rejected", "outcome": "none"}),
+    (BackendError(418), "EXECUTION_FAILED", {"reason": "rejected", "outcome": "none"}),
+    (BackendError(429, retry_after=2.5), "RATE_LIMITED", {"reason": "rate", "retry_after_ms": 2_500}),
+    *((BackendError(status), "TIMEOUT", {"outcome": "unknown"}) for status in (408, 504)),
+    *(
+        (BackendError(status), "EXECUTION_FAILED", {"reason": "transport", "outcome": "unknown"})
+        for status in (500, 502, 503, 307)
+    ),
+    (
+        BackendError(409, code="DISABLED", data={"since": 1}),
+        "PRECONDITION_FAILED",
+        {"declared": {"code": "DISABLED", "data": {"since": 1}}},
+    ),
+    (BackendError(400, code="ODD"), "EXECUTION_FAILED", {"declared": {"code": "ODD", "data": None}}),
+]
+
+
+@pytest.mark.requirement("10.5-backend-answers")
+@pytest.mark.parametrize(("error", "code", "details"), TABLE, ids=[f"{e.status}-{c}" for e, c, _ in TABLE])
+@pytest.mark.parametrize("effect", ["server-mutation", "server-query"])
+async def test_a_backends_answer_is_mapped_by_the_table_and_its_own_text_never_reaches_the_agent(
+    error: BackendError, code: str, details: dict[str, object], effect: Any
+) -> None:
+    backend = Procedures()
+
+    @backend.operation("save", effect=effect)
+    async def save() -> int:
+        """Save."""
+        raised = BackendError(
+            error.status,
+            "secret-4711",
+            issues=error.issues,
+            code=error.code,
+            data=error.data,
+            retry_after=error.retry_after,
+        )
+        raise raised
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    told = failed(await surface.connect(AGENT).call("domain:save"), code)
+    expected = dict(details)
+    if effect == "server-query" and expected.get("outcome") == "unknown":
+        expected["outcome"] = "none"
+    assert {key: told.details[key] for key in expected} == expected
+    assert "secret" not in str(told)
+    assert "secret-4711" in (surface.audit()[-1].cause or "")
+
+
+@pytest.mark.requirement("10.1-anything-else-is-transport")
+@pytest.mark.parametrize(("effect", "happened"), [("server-mutation", "unknown"), ("server-query", "none")])
+async def test_anything_else_a_function_raises_is_transport_with_an_unknown_outcome_for_writes(
+    effect: Any, happened: str
+) -> None:
+    backend = Procedures()
+
+    @backend.operation("save", effect=effect)
+    async def save() -> int:
+        """Save."""
+        raise ConnectionError("secret-4711")
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    error = failed(await surface.connect(AGENT).call("domain:save"), "EXECUTION_FAILED")
+    assert (error.details["reason"], error.details["outcome"]) == ("transport", happened)
+    assert "secret" not in str(error) and "secret-4711" in (surface.audit()[-1].cause or "")
+
+
+@pytest.mark.requirement("10.1-validated-again")
+async def test_a_functions_own_output_type_is_held_and_a_write_that_breaks_it_is_done() -> None:
+    backend = Procedures()
+
+    @backend.operation("save", effect="server-mutation")
+    async def save() -> int:
+        """Save."""
+        return cast(int, "secret-4711")
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    error = failed(await surface.connect(AGENT).call("domain:save"), "EXECUTION_FAILED")
+    assert (error.details["reason"], error.details["outcome"]) == ("output-invalid", "done")
+
+
+@pytest.mark.requirement("10.10-one-id-for-all-references")
+async def test_references_to_one_procedure_share_its_id_and_are_told_apart_by_type_and_instance() -> None:
+    backend = Procedures()
+
+    @backend.operation("save", effect="server-mutation")
+    async def save(what: str) -> str:
+        """Save."""
+        return what
+
+    class One(Component, type="one"):
+        """One."""
+
+        save = reference("domain:save")
+
+        @save.bind("what")
+        def _(self) -> str:
+            return "one"
+
+    class Two(Component, type="two"):
+        """Two."""
+
+        save = reference("domain:save")
+
+        @save.bind("what")
+        def _(self) -> str:
+            return "two"
+
+    surface = Surface(authority_of(One, Two, procedures=backend), principal="operator", procedures=backend)
+    first = surface.mount(One(), "a")
+    agent = surface.connect(AGENT)
+    assert output(await agent.call("domain:save")) == "one"
+    surface.mount(Two(), "a")
+    error = failed(await agent.call("domain:save"), "AMBIGUOUS_INSTANCE")
+    assert error.details == {"instances": ["one/a", "two/a"]}
+    assert output(await agent.call("domain:save", instance="two/a")) == "two"
+    assert output(await agent.call("domain:save", registration=first.registration_id)) == "one"
+    failed(await agent.call("domain:save", instance="a"), "AMBIGUOUS_INSTANCE")
+    failed(await agent.call("domain:save", instance="two/b"), "CAPABILITY_NOT_FOUND")
+
+
+@pytest.mark.requirement("10.9-the-backends-refusal-wins")
+async def test_the_backends_refusal_wins_over_a_local_approval() -> None:
+    backend = Procedures()
+
+    @backend.operation("wipe", effect="destructive")
+    async def wipe(caller: Principal) -> int:
+        """Wipe."""
+        raise BackendError(403)
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        wipe = reference("domain:wipe")
+
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    agent = surface.connect(AGENT)
+    asked = str(failed(await agent.call("domain:wipe")).details["confirmation_id"])
+    await surface.confirmations.approve(asked, OPERATOR)
+    error = failed(await agent.call("domain:wipe", confirmation=asked), "NOT_AUTHORIZED")
+    assert error.details == {"origin": "server"}
