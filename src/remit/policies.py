@@ -1,7 +1,6 @@
 """Policies: the base class for your own, its answers, and the built-in ones (SPEC 5)."""
 
 import inspect
-import math
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -238,7 +237,7 @@ class _RateLimit(Policy, name="rate-limit"):
         if over <= 0:
             return None
         counter.add(-cost)
-        return Deny(code=ErrorCode.RATE_LIMITED, retry_after_ms=math.ceil(over / _NANOSECONDS * 1_000))
+        return Deny(code=ErrorCode.RATE_LIMITED, retry_after_ms=-(-over // 1_000_000))
 
 
 class _ReadOnly(Policy, name="read-only"):

@@ -151,8 +151,8 @@ async def test_read_only_leaves_observations_and_server_queries() -> None:
     class Devices(Component, type="devices"):
         """Devices."""
 
-        count = reference("devices.count")
-        restart = reference("devices.restart")
+        count = reference("domain:devices.count")
+        restart = reference("domain:devices.restart")
 
     surface = Surface(
         authority_of(Panel, Devices, procedures=backend), principal="ada", procedures=backend, policies=[read_only()]
