@@ -1,7 +1,7 @@
 """Definitions of tools: fixed text and schemas of a capability, apart from its live state (SPEC 12.2)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
@@ -40,23 +40,27 @@ class Definition:
     output_schema: Mapping[str, object] | None
     wraps: bool
     hints: Hints
+    _fixed: dict[str, object] = field(init=False, repr=False)
+    _annotations: dict[str, bool] = field(init=False, repr=False)
 
-    def to_json(self, name: str) -> dict[str, object]:
-        """The tool under this name: a fresh outer dict, equal bytes as long as the contract is the same."""
-        form: dict[str, object] = {"name": name}
-        if self.title is not None:
-            form["title"] = self.title
+    def __post_init__(self) -> None:
+        form: dict[str, object] = {} if self.title is None else {"title": self.title}
         form["description"] = self.description
         form["inputSchema"] = self.input_schema
         if self.output_schema is not None:
             form["outputSchema"] = self.output_schema
-        form["annotations"] = {
+        object.__setattr__(self, "_fixed", form)
+        annotations = {
             "readOnlyHint": self.hints.read_only,
             "destructiveHint": self.hints.destructive,
             "idempotentHint": self.hints.idempotent,
             "openWorldHint": self.hints.open_world,
         }
-        return form
+        object.__setattr__(self, "_annotations", annotations)
+
+    def to_json(self, name: str) -> dict[str, object]:
+        """The tool under this name: fresh but for its schemas, equal bytes as long as the contract is the same."""
+        return {"name": name, **self._fixed, "annotations": self._annotations.copy()}
 
     def structured(self, output: object) -> dict[str, object] | None:
         """An output in the shape that `output_schema` announces; None where none is announced."""

@@ -70,9 +70,14 @@ class _Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Names:
-    """The names of one set of registrations: in the order of the snapshot, and what each means."""
+    """The names of one set of registrations: in the order of the snapshot, and what each means.
 
+    `visible` is the listing they were last asked for: the very same entries need no look at the key.
+    """
+
+    visible: tuple[Listed, ...]
     key: tuple[tuple[str, str], ...]
+    definitions: tuple[Definition, ...]
     names: tuple[str, ...]
     pins: Mapping[str, Pin]
 
@@ -105,7 +110,7 @@ class Toolset:
         self._budget = name_budget
         self._definitions = Definitions(consumer, own_clock)
         self._pins = Pins(own_clock, self._limits)
-        self._names = _Names(key=(), names=(), pins={})
+        self._names = _Names(visible=(), key=(), definitions=(), names=(), pins={})
 
     def listing(self) -> Listing:
         """List the tools there are now; names that were not listed before are pinned to what they mean now."""
@@ -117,8 +122,8 @@ class Toolset:
             surface_id=snapshot.surface_id,
             surface_version=snapshot.surface_version,
             tools=tuple(
-                Tool(name=name, definition=self._definitions.of(listed.descriptor), listed=listed)
-                for name, listed in zip(names.names, visible, strict=True)
+                Tool(name=name, definition=definition, listed=listed)
+                for name, definition, listed in zip(names.names, names.definitions, visible, strict=True)
             ),
         )
 
@@ -132,7 +137,9 @@ class Toolset:
         Outer dicts are fresh, schemas are shared and must not be changed. Equal bytes as long as the same capabilities
         are visible, whatever is available of them (SPEC 12.2).
         """
-        return [tool.definition.to_json(tool.name) for tool in self.listing().tools]
+        names = self._named(self._port.snapshot(self._consumer).capabilities())
+        self._pins.listed(names.pins)
+        return [definition.to_json(name) for name, definition in zip(names.names, names.definitions, strict=True)]
 
     def states(self) -> dict[str, dict[str, object]]:
         """Tell for each tool whether it is available now, why not, and the author's live note."""
@@ -208,8 +215,11 @@ class Toolset:
         return visible[names.names.index(name)]
 
     def _named(self, visible: tuple[Listed, ...]) -> _Names:
+        if visible == self._names.visible:
+            return self._names
         key = tuple((listed.id, listed.registration) for listed in visible)
         if key == self._names.key:
+            self._names = replace(self._names, visible=visible)
             return self._names
         addresses = [addressed(listed) for listed in visible]
         counts = Counter(listed.id for listed in visible)
@@ -223,7 +233,8 @@ class Toolset:
             name: Pin(id=listed.id, instance=address, registration=listed.registration)
             for name, listed, address in zip(names, visible, addresses, strict=True)
         }
-        self._names = _Names(key=key, names=names, pins=pins)
+        definitions = tuple(self._definitions.of(listed.descriptor) for listed in visible)
+        self._names = _Names(visible=visible, key=key, definitions=definitions, names=names, pins=pins)
         return self._names
 
     def _target(self, call: ToolCall) -> _Target:

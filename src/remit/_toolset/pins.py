@@ -40,7 +40,7 @@ class Pins:
 
     def observe(self, present: Mapping[str, Pin]) -> None:
         """Take note of what is listed now, without telling anybody: names that have gone begin to age."""
-        if self._listed.keys() - present.keys():
+        if not self._listed.keys() <= present.keys():
             for name in [name for name in self._listed if name not in present]:
                 self._gone.put(name, self._listed.pop(name))
         for name in [name for name, _ in self._gone.items() if name in present]:
@@ -51,8 +51,9 @@ class Pins:
     def listed(self, present: Mapping[str, Pin]) -> None:
         """Take note of a listing that goes to the consumer: names without a pin get one."""
         self.observe(present)
-        for name, pin in present.items():
-            self._listed.setdefault(name, pin)
+        if not present.keys() <= self._listed.keys():
+            for name, pin in present.items():
+                self._listed.setdefault(name, pin)
 
     def told(self, name: str, pin: Pin) -> None:
         """Renew one pin: an answer has just shown the consumer what the name means now."""
