@@ -35,6 +35,7 @@ class Handles:
     """
 
     people: tuple[Person, ...]
+    sign_ins: SignIns
     database: Path
     gateway: Gateway
     agents: Agents
@@ -76,7 +77,7 @@ def create(folder: Path) -> tuple[FastAPI, Handles]:
     outer = FastAPI(title="Fleet console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     gateway = Gateway(Authority.load(beside=__file__), procedures=backend, policies=[authenticated()])
     agents = attach(gateway, login=sign_ins.principal, host=host, outer=outer)
-    handles = Handles(people=people, database=database, gateway=gateway, agents=agents)
+    handles = Handles(people=people, sign_ins=sign_ins, database=database, gateway=gateway, agents=agents)
     add_sign_in(sign_ins)
     add_console(Console(agents=agents, sign_ins=sign_ins, fleet=lambda: handles.fleet))
     ui.run_with(
@@ -87,5 +88,6 @@ def create(folder: Path) -> tuple[FastAPI, Handles]:
         reconnect_timeout=10,
         session_middleware_kwargs={"same_site": "lax"},
         show_welcome_message=False,
+        tailwind=False,
     )
     return outer, handles

@@ -31,11 +31,9 @@ def add_sign_in(sign_ins: SignIns) -> None:
             if failed:
                 with ui.element("p").props("role=alert").classes("sign-in-failed"):
                     ui.label("This name and password belong to nobody.")
-            ui.input("Account").props("name=name autocomplete=username autofocus outlined dense").classes("w-full")
-            ui.input("Password", password=True).props(
-                "name=password autocomplete=current-password outlined dense"
-            ).classes("w-full")
-            ui.button("Sign in").props("type=submit unelevated no-caps").classes("w-full")
+            ui.input("Account").props("name=name autocomplete=username autofocus outlined dense")
+            ui.input("Password", password=True).props("name=password autocomplete=current-password outlined dense")
+            ui.button("Sign in").props("type=submit unelevated no-caps")
         return None
 
     @app.post("/login")

@@ -142,7 +142,7 @@ class Agents:
             title=client.resolve_title(),
             route=route_of(client.sub_pages_router.current_path),
         )
-        desk = Desk(client, port.surface, lambda: self._decider(client))
+        desk = Desk(client, port.surface, lambda: self._decider(client), self._refresh_desks)
         view = View(client, principal, port, desk)
         self._views[client.id] = view
 

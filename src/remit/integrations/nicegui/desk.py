@@ -18,12 +18,16 @@ class Desk:
     """The requests that one open page shows: its own in a dialog, all that its person could decide as a number.
 
     `decider` says who is signed in at that client now, never who was; it is asked for every count and every answer.
+    `changed` is called when another request may be shown.
     """
 
-    def __init__(self, client: Client, surface: Surface, decider: Callable[[], Decider | None]) -> None:
+    def __init__(
+        self, client: Client, surface: Surface, decider: Callable[[], Decider | None], changed: Callable[[], None]
+    ) -> None:
         self._client = client
         self._surface = surface
         self._decider = decider
+        self._changed = changed
         self._dialog: ApprovalDialog | None = None
         self._later: set[str] = set()
         with client.layout, ui.element("div").props("role=status").classes("remit-waiting") as self._badge:
@@ -76,6 +80,7 @@ class Desk:
             self._later.add(request.id)
             self._dialog = None
             dialog.close()
+            self._changed()
             return
         decider = self._decider()
         try:

@@ -31,6 +31,10 @@ _EFFECTS: Final = {
     Effect.NAVIGATION: "Opens another part of the application",
     Effect.READ: "Reads this page",
 }
+# One line each, so that nothing moves under a finger when it changes.
+_UNSEEN: Final = "Approve works once everything above has been on the screen."
+_SEEN: Final = "Everything above has been on the screen."
+_ELSEWHERE: Final = "This agent can drive the browser, so its requests are decided on a page of their own."
 _CAUSES: Final = {
     CancelCause.UNMOUNTED: "the part of the page it belonged to has been closed",
     CancelCause.VIEW_RELOADED: "the page was loaded again",
@@ -48,7 +52,11 @@ _DRAWN: Final = """(async () => {
   for (let frame = 0; frame < 2; frame++) await new Promise(done => requestAnimationFrame(done));
   const seen = mark => new Promise(done => {
     const watch = new IntersectionObserver(entries => {
-      if (entries.some(entry => entry.isIntersecting)) { watch.disconnect(); done(); }
+      // Without a height the dialog is still being unfolded, and everything lies on one point.
+      if (entries.some(entry => entry.isIntersecting && entry.boundingClientRect.height > 0)) {
+        watch.disconnect();
+        done();
+      }
     });
     watch.observe(mark);
   });
@@ -77,7 +85,7 @@ class ApprovalDialog:
         self._done = False
         # In the client's content, not in a component's slot: a sub page takes its own elements with it.
         with client.content:
-            self._dialog = ui.dialog().props("persistent no-route-dismiss")
+            self._dialog = ui.dialog().props("persistent no-route-dismiss transition-duration=0")
             self._dialog.props(f"aria-labelledby={self._id('heading')} aria-describedby={self._id('effect')}")
         with self._dialog, ui.element("section").classes("remit-dialog") as self._card:
             self._draw()
@@ -168,8 +176,7 @@ class ApprovalDialog:
     def _draw_foot(self) -> None:
         self._left = ui.label(self._time_left()).classes("remit-left")
         ui.timer(1.0, self._tick)
-        self._hint = ui.label("Approve works once everything above has been on the screen.").classes("remit-left")
-        self._hint.set_visibility(self._decides_here)
+        self._hint = ui.label(_UNSEEN if self._decides_here else _ELSEWHERE).classes("remit-left").props("role=status")
         with ui.element("div").classes("remit-answers"):
             ui.button("Deny", on_click=lambda: self._answer("deny"), color=None).props("outline no-caps")
             ui.button("Later", on_click=lambda: self._answer("later"), color=None).props("flat no-caps")
@@ -199,7 +206,7 @@ class ApprovalDialog:
         await asyncio.sleep(DRAWN_S)
         if not self._done:
             self._ready = True
-            self._hint.set_visibility(False)
+            self._hint.set_text(_SEEN)
             self._approve.enable()
 
     def _tick(self) -> None:
