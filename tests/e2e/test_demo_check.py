@@ -44,7 +44,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str, Path]]:
         assert url is not None and password is not None
         assert '"Authorization": "Bearer ' in told
         yield url[1], password[1], state
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     assert not state.exists()
 

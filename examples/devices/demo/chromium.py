@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 PATIENCE_S: Final = 5.0
 _GLANCE_S: Final = 0.05
+_CLICK_MS: Final = 20_000
+"""Less than a step may take, so that what could not be clicked is named."""
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS: Final = (
     "--disable-gpu",
@@ -50,6 +52,7 @@ async def browser() -> AsyncIterator[Browser]:
 async def signed_in(browser: Browser, url: str, name: str, password: str) -> Tab:
     """Sign somebody in, in a browser profile of their own, and return the tab with the console."""
     context = await browser.new_context()
+    context.set_default_timeout(_CLICK_MS)
     tab = await context.new_page()
     await tab.goto(f"{url}/login")
     await tab.get_by_label("Account").fill(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +52,8 @@ async def serve(folder: Path, port: int, ready: Callable[[Served], None], over: 
 
     `port` may be taken or 0: then a free one is used. `ready` is called once the console answers.
     """
+    # The server stops in order and then raises what ended it once more: as Ctrl-C does, so that everything is tidied.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     outer, handles = create(folder)
     with _listener(port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"

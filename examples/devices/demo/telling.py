@@ -67,7 +67,8 @@ async def tell(steps: Steps[S], stage: S) -> bool:
             print(f"RED {step.name}  expected an end within {step.seconds:g} s … found none", flush=True)
             return False
         except Exception as error:  # noqa: BLE001 - whatever a step meets, it is that step which is red
-            print(f"RED {step.name}  expected no exception … found {type(error).__name__}: {error}", flush=True)
+            found = " ".join(f"{type(error).__name__}: {error}".split())
+            print(f"RED {step.name}  expected no exception … found {found}", flush=True)
             return False
         print(f"{'ok ' if seen.checked else 'see'} {step.name:<11} {seen.what:<44} ({seen.where})", flush=True)
     return True
