@@ -78,6 +78,7 @@ class Chain:
         "has_authorize",
         "has_discover",
         "has_review",
+        "methods",
         "names",
         "prompt",
     )
@@ -88,8 +89,10 @@ class Chain:
         self._review: list[tuple[str, Callable[[ReviewContext], Awaitable[object]]]] = []
         self._around: list[tuple[str, Callable[[PolicyContext, CallNext], Awaitable[object]]]] = []
         names: list[str] = []
+        answering: list[frozenset[str]] = []
         for policy in policies:
             methods = methods_of(policy)
+            answering.append(frozenset(methods))
             name: str = getattr(policy, "name")  # noqa: B009 - checked by methods_of; the parameter is an object
             names.append(name)
             for method, slot in (
@@ -101,6 +104,7 @@ class Chain:
                 if method in methods:
                     cast("list[tuple[str, object]]", slot).append((name, methods[method]))
         self.names = tuple(names)
+        self.methods = tuple(answering)  # of each policy, by its place in `names`
         self.has_discover = bool(self._discover)
         self.has_authorize = bool(self._authorize)
         self.has_review = bool(self._review)

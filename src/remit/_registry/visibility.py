@@ -70,6 +70,11 @@ def see(bound: Bound, viewer: Viewer) -> Sight:
     return _availability(bound, viewer, votes)
 
 
+def availability(bound: Bound, viewer: Viewer) -> Sight:
+    """The state of this live capability by itself, whatever authority and policies say; for developers (SPEC 4.10)."""
+    return _availability(bound, viewer, ())
+
+
 def see_nothing(viewer: Viewer) -> Sight:
     """Judge an id that does not exist: the surface's own policies run over an empty target (SPEC 4.7)."""
     votes: tuple[Vote, ...] = ()

@@ -30,7 +30,7 @@ from remit._registry.state import Registration
 from remit._surface.connection import Connection
 from remit._surface.mount import Mount
 from remit._surface.viewers import PrincipalSource
-from remit._surface.wiring import Given, wire
+from remit._surface.wiring import Given, Wired, wire
 from remit.errors import Happened, Refusal, cancelled, confirmation_invalid
 from remit.procedures.catalogue import Catalogue
 from remit.store.memory import MemoryStore
@@ -232,6 +232,11 @@ class Surface:
         """Say that what policies decide from host values may have changed: versions are computed anew."""
         self._parts.registry.moved()
         self._parts.hub.surface_changed()
+
+    def _explained(self) -> Wired | None:
+        """The parts that `remit.explain` reads, and nobody else; None once the surface has ended."""
+        self._check_thread()
+        return None if self._disposed else self._parts
 
     def audit(self) -> tuple[AuditEntry, ...]:
         """The journal in memory, oldest first; for operators, never for agents."""
