@@ -431,7 +431,7 @@ def test_a_hint_outside_the_subset_names_the_field_and_what_to_write() -> None:
                 """A table."""
 
                 @action
-                def put(self, value: hint) -> None:
+                def put(self, value: hint) -> None:  # pyright: ignore[reportInvalidTypeForm]
                     """Put."""
 
             return authority_of(Table)

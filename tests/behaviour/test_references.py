@@ -101,7 +101,7 @@ async def test_a_backend_that_moved_makes_the_reference_unavailable() -> None:
         backend = Procedures()
 
         @backend.operation("save", effect=effect)
-        async def save(value: hint) -> int:
+        async def save(value: hint) -> int:  # pyright: ignore[reportInvalidTypeForm]
             """Save."""
             return 1
 

@@ -386,13 +386,24 @@ async def test_unmounted_is_told_only_to_those_who_were_shown_it_and_may_reach_i
     mount.unmount()
     later = surface.mount(Desk(), "later")
     later.unmount()
-    for fields in ({}, {"registration": mount.registration_id}, {"instance": "one"}, {"instance": "desk/one"}):
+    given: tuple[dict[str, Any], ...] = (
+        {},
+        {"registration": mount.registration_id},
+        {"instance": "one"},
+        {"instance": "desk/one"},
+    )
+    for fields in given:
         request = Invocation("view:desk.put", **fields)
         failed(await surface.invoke(request, shown), "COMPONENT_UNMOUNTED")
         failed(await surface.invoke(request, blind), "CAPABILITY_NOT_FOUND")
         narrowed = Consumer("shown", kind="test", scope=["view:other.**"])
         failed(await surface.invoke(request, narrowed), "CAPABILITY_NOT_FOUND")
-    for fields in ({"registration": later.registration_id}, {"instance": "later"}, {"registration": "reg_x"}):
+    strange: tuple[dict[str, Any], ...] = (
+        {"registration": later.registration_id},
+        {"instance": "later"},
+        {"registration": "reg_x"},
+    )
+    for fields in strange:
         failed(await surface.invoke(Invocation("view:desk.put", **fields), shown), "CAPABILITY_NOT_FOUND")
     failed(await surface.invoke(Invocation("view:desk.madeUp"), shown), "CAPABILITY_NOT_FOUND")
 
