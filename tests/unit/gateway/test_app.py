@@ -3,7 +3,10 @@
 import json
 from contextlib import nullcontext
 
+import httpx2
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Mount
 
 from remit import Authority, Limits, ManualClock, Principal
 from remit._contract.manifest import assemble
@@ -89,3 +92,17 @@ async def test_stopping_twice_and_without_a_start_is_nothing() -> None:
 def test_what_is_no_authority_is_refused() -> None:
     with pytest.raises(TypeError, match="Authority"):
         Gateway("remit.contract.json")  # type: ignore[arg-type]
+
+
+async def test_the_door_is_at_one_path_as_a_route_and_below_a_mount() -> None:
+    served = gateway(ManualClock())
+    await served.start()
+    mounted: list[BaseRoute] = [Mount("/remit", app=served.door())]
+    inside: list[BaseRoute] = [Mount("/inside", routes=mounted)]
+    for prefix, routes in [("", served.door_routes()), ("", mounted), ("/inside", inside)]:
+        app = Starlette(routes=routes)
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            assert (await http.post(f"{prefix}/remit/mcp")).status_code == 401
+            assert (await http.post(f"{prefix}/remit/other")).status_code == 404
+    await served.stop()
