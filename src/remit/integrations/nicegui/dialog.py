@@ -141,6 +141,8 @@ class ApprovalDialog:
             _fact("Asked by", f"{request.consumer} ({request.consumer_kind})")
             _fact("In the name of", request.principal)
             _fact("Capability", f"{request.capability} of {request.component}/{request.instance}")
+            if request.approvers:
+                _fact("Who may approve", "whoever holds " + " and ".join(request.approvers))
             if request.summary is not None:
                 _fact("Note of the application", request.summary)
         self._draw_fields()

@@ -1,0 +1,82 @@
+"""What a person is shown of a request, and when an application can still be given a gateway."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+
+from remit import Authority, ConfirmationStatus, ConfirmationView, Effect
+from remit._contract.manifest import assemble, parse
+from remit.gateway import Gateway
+from remit.integrations.nicegui import attach
+from remit.integrations.nicegui.fields import Field, fields_of
+
+
+def request(given: dict[str, Any], *, bound: tuple[str, ...] = (), required: tuple[str, ...] = ()) -> ConfirmationView:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    return ConfirmationView(
+        id="cnf_1",
+        capability="domain:devices.disable",
+        component="devices.table",
+        instance="default",
+        effect=Effect.DESTRUCTIVE,
+        title="Disable",
+        description="Disable devices.",
+        input=given,
+        bound=bound,
+        required=required,
+        summary=None,
+        approvers=(),
+        consumer="agent",
+        consumer_kind="mcp",
+        principal="ada",
+        tenant=None,
+        surface_id="srf_1",
+        registration="reg_1",
+        digest="digest",
+        created_at=now,
+        decide_by=now + timedelta(minutes=2),
+        status=ConfirmationStatus.PENDING,
+    )
+
+
+def test_required_fields_come_first_and_every_leaf_is_a_line_of_its_own() -> None:
+    given = {"note": None, "ids": ["b", "a"], "where": {"city": "Milan", "tags": []}}
+
+    assert fields_of(request(given, bound=("ids",), required=("ids",))) == (
+        Field(path="ids[0]", value='"b"', bound=True),
+        Field(path="ids[1]", value='"a"', bound=True),
+        Field(path="note", value="null", bound=False),
+        Field(path="where.city", value='"Milan"', bound=False),
+        Field(path="where.tags", value="[]", bound=False),
+    )
+
+
+def test_text_stays_readable_but_for_what_nobody_could_see() -> None:
+    (field,) = fields_of(request({"name": "東京 \u202e\u200b\U000e0041 “x”\n"}))
+
+    assert field.value == '"東京 \\u202e\\u200b\\U000e0041 “x”\\n"'
+
+
+def test_a_text_and_a_number_that_look_alike_are_told_apart() -> None:
+    assert [field.value for field in fields_of(request({"a": "1", "b": 1, "c": True, "d": "true"}))] == [
+        '"1"',
+        "1",
+        "true",
+        '"true"',
+    ]
+
+
+def test_nothing_is_a_line_when_there_is_no_input() -> None:
+    assert fields_of(request({})) == ()
+
+
+def test_an_application_that_is_served_already_gets_no_gateway() -> None:
+    outer = Starlette()
+    outer.middleware_stack = outer.build_middleware_stack()
+
+    nothing = Authority(parse(assemble([], [], {}, exposure={}, policies=()).to_bytes()))
+
+    with pytest.raises(RuntimeError, match="comes before the application is served"):
+        attach(Gateway(nothing), login=lambda: None, outer=outer)
