@@ -111,11 +111,11 @@ def _normalise(box: list[Json]) -> tuple[bool, bool]:
     stack: list[dict[str, Json] | list[Json]] = [box]
     while stack:
         node = stack.pop()
-        places = node.items() if type(node) is dict else enumerate(node)
-        for place, child in cast("Iterable[tuple[str, Json]]", places):
+        places: Iterable[tuple[str | int, Json]] = node.items() if type(node) is dict else enumerate(node)
+        for place, child in places:
             if type(child) is float:
                 if child.is_integer() or -_SMALL_BELOW < child < _SMALL_BELOW:
-                    cast("dict[str, Json]", node)[place], odd = _number(child, odd)  # or a list, by its index
+                    cast("dict[str | int, Json]", node)[place], odd = _number(child, odd)  # a list, too
                     changed = True
             elif type(child) is dict or type(child) is list:
                 stack.append(child)
