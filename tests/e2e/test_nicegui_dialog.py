@@ -53,6 +53,7 @@ def test_each_page_shows_its_own_request_and_counts_all_of_its_person(
     first, agent = open_page(served, people["operator"])
     second, other = open_page(served, people["operator"])
     auditor, _ = open_page(served, people["auditor"])
+    assert len(served.opened()) == 3
     ids = agent.enabled(2)
     agent.asks(ids[:1])
     other.asks(ids[1:])

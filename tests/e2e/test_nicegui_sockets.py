@@ -92,7 +92,7 @@ def test_a_socket_of_another_session_that_names_the_page_is_not_accepted(
     served: Served, people: dict[str, BrowserContext]
 ) -> None:
     _, agent = open_page(served, people["operator"])
-    cookies = "; ".join(f"{each['name']}={each['value']}" for each in people["auditor"].cookies())
+    cookies = "; ".join(f"{each.get('name')}={each.get('value')}" for each in people["auditor"].cookies())
     named = f"&client_id={agent.view.client.id}"
 
     for headers in ({}, {"Cookie": cookies}):

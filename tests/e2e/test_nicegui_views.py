@@ -94,14 +94,6 @@ def test_a_reload_closes_the_old_view_and_ends_its_request_at_once(served: Serve
     expect(dialog(page)).to_have_count(0)
 
 
-def test_a_new_page_in_another_tab_leaves_the_first_alone(served: Served, operator: BrowserContext) -> None:
-    _, first = open_page(served, operator)
-    _, second = open_page(served, operator)
-
-    assert len(served.opened()) == 2
-    assert first.reason(READ) is None and second.reason(READ) is None
-
-
 def test_navigation_keeps_the_view_and_replaces_its_parts(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     opened, old = served.opened(), agent.listed()[READ].registration

@@ -56,9 +56,9 @@ class DevicesPart:
             self._draw_filters()
             self._agents.mount(DevicesFilters(self._view))
         with ui.element("div").classes("tabs"):
-            self._tabs = ui.tabs(on_change=lambda e: self._view.open_tab(e.value)).props(
-                "dense no-caps align=left inline-label"
-            )
+            self._tabs = ui.tabs(
+                on_change=lambda e: self._view.open_tab("firmware" if e.value == "firmware" else "list")
+            ).props("dense no-caps align=left inline-label")
             with self._tabs:
                 ui.tab("list", "List")
                 ui.tab("firmware", "Firmware")
@@ -109,7 +109,7 @@ class DevicesPart:
             column_defaults={"align": "left"},
             row_key="id",
             selection="multiple",
-            pagination={"rowsPerPage": 50, "sortBy": "id", "descending": False},
+            pagination={"rowsPerPage": 25, "sortBy": "id", "descending": False},
             on_select=lambda e: self._view.select([row["id"] for row in e.selection]),
             on_pagination_change=self._sorted,
         )
