@@ -13,7 +13,7 @@ OUTSIDE = frozenset(
         "uvicorn", "multipart", "python_multipart",
     }
 )  # fmt: skip
-ROOMS = ("remit.adapters", "remit.cli", "remit.compiler", "remit.gateway", "remit.integrations")
+ROOMS = ("remit.adapters", "remit.cli", "remit.compiler", "remit.gateway", "remit.integrations", "remit.testing")
 PROBE = """
 import json, logging, sys, warnings
 before = list(warnings.filters)

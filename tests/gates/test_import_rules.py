@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 # What may know a framework: the doors, what stands on them, and the tools.
-OUTER = frozenset({"cli", "gateway", "adapters", "integrations", "compiler", "procedures", "store", "_session"})
+OUTER = frozenset(
+    {"cli", "testing", "gateway", "adapters", "integrations", "compiler", "procedures", "store", "_session"}
+)
 
 
 def rooms(package: Path) -> set[str]:

@@ -1,0 +1,126 @@
+"""What a failed assertion tells whoever reads it (SPEC 16.1)."""
+
+import re
+
+import pytest
+
+from remit import Authority, ErrorCode, Failed, Ok
+from remit.policies import Decision, Expose, Hide, Policy, PolicyContext
+from remit.testing import Harness, assert_available, assert_failed, assert_hidden, assert_ok, assert_unavailable
+from tests.unit.testing.fleet import DevicesTable
+
+
+class HideClear(Policy, name="hide-clear"):
+    def discover(self, ctx: PolicyContext) -> Decision:
+        hidden = ctx.capability is not None and ctx.capability.id == DevicesTable.clear.id
+        return Hide() if hidden else Expose()
+
+
+async def refused(harness: Harness) -> Failed:
+    """A refusal with a reason."""
+    with harness.mount(DevicesTable([])):
+        outcome = await harness.call(DevicesTable.select_rows, {"ids": []})
+    assert isinstance(outcome, Failed)
+    return outcome
+
+
+async def test_a_success_gives_its_output(harness: Harness) -> None:
+    with harness.mount(DevicesTable(["d1"])):
+        assert assert_ok(await harness.call(DevicesTable.read_rows)) == ["d1"]
+
+
+async def test_a_refusal_instead_of_success_is_shown_whole(harness: Harness) -> None:
+    with pytest.raises(AssertionError) as raised:
+        assert_ok(await refused(harness))
+    assert str(raised.value) == (
+        "view:devices.table.selectRows was expected to succeed\n"
+        "  expected  Ok\n"
+        "  got       CAPABILITY_NOT_AVAILABLE: This capability is not available at the moment.\n"
+        "            reason='There are no rows'\n"
+        "            retry=after-refresh"
+    )
+
+
+async def test_an_expected_refusal_is_given_back(harness: Harness) -> None:
+    outcome = await refused(harness)
+    assert assert_failed(outcome, "CAPABILITY_NOT_AVAILABLE", reason="There are no rows") is outcome
+    assert assert_failed(outcome, ErrorCode.CAPABILITY_NOT_AVAILABLE) is outcome
+
+
+async def test_another_code_is_shown_with_what_came(harness: Harness) -> None:
+    with pytest.raises(AssertionError) as raised:
+        assert_failed(await refused(harness), "NOT_AUTHORIZED", origin="client")
+    assert str(raised.value).splitlines()[:3] == [
+        "view:devices.table.selectRows was expected to fail",
+        "  expected  NOT_AUTHORIZED  origin='client'",
+        "  got       CAPABILITY_NOT_AVAILABLE: This capability is not available at the moment.",
+    ]
+
+
+async def test_details_that_differ_are_shown_one_by_one(harness: Harness) -> None:
+    with harness.mount(DevicesTable(["d1"])):
+        outcome = await harness.call(DevicesTable.clear, confirmation="cnf_made-up")
+    with pytest.raises(AssertionError) as raised:
+        assert_failed(outcome, "CONFIRMATION_INVALID", reason="spent", outcome="done")
+    assert str(raised.value) == (
+        "view:devices.table.clear was expected to fail with CONFIRMATION_INVALID and other details\n"
+        "- reason='spent'\n"
+        "+ reason='mismatch'\n"
+        "- outcome='done'\n"
+        "+ outcome  (absent)"
+    )
+
+
+async def test_a_detail_expected_to_be_none_is_not_an_absent_one(harness: Harness) -> None:
+    with pytest.raises(AssertionError, match=re.escape("+ cause  (absent)\n  reason='There are no rows'")):
+        assert_failed(await refused(harness), "CAPABILITY_NOT_AVAILABLE", cause=None)
+
+
+async def test_success_instead_of_a_refusal_is_shown_with_its_output(harness: Harness) -> None:
+    with harness.mount(DevicesTable(["d1"])):
+        outcome = await harness.call(DevicesTable.read_rows)
+    assert isinstance(outcome, Ok)
+    with pytest.raises(AssertionError, match=r"expected  NOT_AUTHORIZED\n  got       Ok  output=\['d1'\]"):
+        assert_failed(outcome, "NOT_AUTHORIZED")
+
+
+async def test_a_text_that_is_no_code_is_an_error_of_the_test(harness: Harness) -> None:
+    with pytest.raises(ValueError, match="CONFIRMATION_NEEDED"):
+        assert_failed(await refused(harness), "CONFIRMATION_NEEDED")
+
+
+async def test_matchers_tell_hidden_from_unavailable_and_from_available(harness: Harness) -> None:
+    with Harness.of(harness.surface, principal="operator") as same, harness.mount(DevicesTable([])):
+        assert assert_available(harness, DevicesTable.read_rows).available
+        assert assert_unavailable(same, DevicesTable.select_rows, "There are no rows").reason == "There are no rows"
+        assert_unavailable(harness.snapshot(), DevicesTable.select_rows)
+        assert_hidden(harness.surface.connect(harness.consumer), "view:devices.table.gone")
+        with pytest.raises(
+            AssertionError, match="expected  available\n  got       unavailable  reason='There are no rows'"
+        ):
+            assert_available(harness, DevicesTable.select_rows)
+        with pytest.raises(AssertionError, match="expected  unavailable\n  got       available"):
+            assert_unavailable(harness, DevicesTable.read_rows)
+        with pytest.raises(AssertionError, match="reason='Why'\n  got       unavailable  reason='There are no rows'"):
+            assert_unavailable(harness, DevicesTable.select_rows, "Why")
+        with pytest.raises(
+            AssertionError, match="expected  hidden\n  got       unavailable  reason='There are no rows'"
+        ):
+            assert_hidden(harness, DevicesTable.select_rows)
+        with pytest.raises(AssertionError, match="expected  hidden\n  got       available"):
+            assert_hidden(harness, DevicesTable.read_rows)
+
+
+async def test_what_a_policy_hides_is_neither_available_nor_unavailable(authority: Authority) -> None:
+    with Harness(authority, principal="operator", policies=[HideClear()]) as harness, harness.mount(DevicesTable([])):
+        assert_hidden(harness, DevicesTable.clear)
+        with pytest.raises(
+            AssertionError, match="expected  unavailable\n  got       hidden: not listed\n  listed    domain:"
+        ):
+            assert_unavailable(harness, DevicesTable.clear)
+
+
+async def test_one_of_several_is_not_guessed(harness: Harness) -> None:
+    with harness.mount(DevicesTable(["d1"])), harness.mount(DevicesTable(["d1"]), "second"):
+        with pytest.raises(AssertionError, match="is listed 2 times: default, second"):
+            assert_available(harness, DevicesTable.read_rows)
