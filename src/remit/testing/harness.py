@@ -256,7 +256,8 @@ class Harness:
         """Approve a request, or the only one that is pending; done when this returns.
 
         `by` is who says so, the principal unless said. A person who may not is a PermissionError, a request that is not
-        pending a RuntimeError, an unknown one a LookupError: nothing has changed then.
+        pending a RuntimeError, an unknown one a LookupError, a view of something else a ValueError: nothing has changed
+        then. A store that has to be waited for is a RuntimeError that says what to await instead.
         """
         self._people.approve(asked, by)
 

@@ -51,9 +51,9 @@ class People:
             await task
 
     def approve(self, asked: Asked | None, by: Decider | None) -> None:
-        """Approve a request as it is shown now, or the only one that is pending."""
+        """Approve a request as that view shows it, else as it is shown now; or the only one that is pending."""
         request = self.meant(asked)
-        view = self._surface.confirmations.get(request)
+        view = asked if isinstance(asked, ConfirmationView) else self._surface.confirmations.get(request)
         digest = None if view is None else view.digest
         _at_once(self._surface.confirmations.approve(request, by or self._principal_decides(), digest=digest))
 

@@ -3,7 +3,8 @@
 import pytest
 
 from remit import Authority, BackendError, Context, Principal, Procedures
-from remit.testing import Harness, assert_failed, assert_ok, assert_unavailable
+from remit._contract.operation import record_of
+from remit.testing import Harness, Overrides, assert_failed, assert_ok, assert_unavailable
 from tests.unit.testing.fleet import DevicesTable, backend
 
 RENAME = {"device_id": "d1", "name": "one"}
@@ -106,3 +107,23 @@ async def test_another_person_meets_the_same_overrides(harness: Harness) -> None
 async def test_only_operations_of_the_contract_can_be_overridden(harness: Harness, unknown: str) -> None:
     with pytest.raises(LookupError, match=r"known  domain:devices\.disable, domain:devices\.rename"):
         harness.override(unknown, lambda: None)
+
+
+def test_operations_are_described_as_the_contract_or_the_application_describes_them(authority: Authority) -> None:
+    for overrides in (Overrides(authority), Overrides(authority, backend)):
+        assert overrides.names() == ("devices.disable", "devices.rename")
+        for name, recorded in authority.operations.items():
+            operation = overrides.get(name)
+            assert operation is not None
+            assert record_of(operation).to_json() == recorded.to_json()
+        assert overrides.get("devices.explode") is None
+
+
+async def test_hints_that_cannot_be_resolved_are_no_hints(harness: Harness) -> None:
+    def rename(device_id: object, name: str) -> str:
+        return name
+
+    rename.__annotations__["device_id"] = "OnlyForTypeCheckers"
+    harness.override(DevicesTable.rename, rename)
+    with harness.mount(DevicesTable(["d1"])):
+        assert assert_ok(await harness.call(DevicesTable.rename, RENAME)) == "one"

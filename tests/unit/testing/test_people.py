@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from typing_extensions import Unpack
 
-from remit import Authority, Consumer, Decider, Failed, Principal, Surface
+from remit import Authority, Consumer, Decider, Principal, Surface
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationChanges
 from remit.testing import Harness, assert_failed, assert_ok
@@ -184,9 +184,35 @@ async def test_a_store_that_has_to_be_waited_for_is_named_as_the_reason(authorit
         assert_ok(await harness.call(DevicesTable.clear, confirmation=asked))
 
 
-async def test_a_view_that_was_shown_may_be_approved_only_while_it_is_what_is_asked(harness: Harness) -> None:
+async def test_what_was_shown_is_what_is_approved(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
-        assert isinstance(await harness.call(DevicesTable.clear), Failed)
+        assert_failed(await harness.call(DevicesTable.clear), "CONFIRMATION_REQUIRED")
         shown = harness.pending[0]
-        harness.approve(replace(shown, id=shown.id))
-        assert harness.pending == ()
+        with pytest.raises(ValueError, match="digest"):
+            harness.approve(replace(shown, digest="of something else"))
+        assert len(harness.pending) == 1
+        harness.approve(shown)
+        assert not harness.pending
+
+
+async def test_an_approving_decider_answers_a_call_with_an_id_of_its_own(authority: Authority) -> None:
+    with Harness(authority, principal="operator", decider="approve") as harness:
+        disabled = harness.override(DevicesTable.disable, lambda device_ids: 1)
+        with harness.mount(DevicesTable(["d1"])):
+            first = await harness.call(DevicesTable.disable, id="mine")
+            assert_ok(first)
+            assert first.invocation_id == "mine"
+            assert await harness.call(DevicesTable.disable, id="mine") == first
+        assert len(disabled.calls) == 1
+
+
+async def test_where_nobody_is_signed_in_any_more_the_decider_has_to_be_named(authority: Authority) -> None:
+    signed_in = [Principal("operator")]
+    harness = Harness(authority, principal=lambda: signed_in[0] if signed_in else None)
+    with harness.mount(DevicesTable(["d1"])):
+        assert_failed(await harness.call(DevicesTable.clear), "CONFIRMATION_REQUIRED")
+        signed_in.clear()
+        with pytest.raises(RuntimeError, match=r"nobody is signed in.*\n  do  by=Decider"):
+            harness.approve()
+        harness.approve(by=Decider("operator"))
+        assert not harness.pending
