@@ -169,7 +169,7 @@ class Harness:
         id: str | None = None,
         timeout: float | None = None,
     ) -> Outcome:
-        """Call as the agent does, each time as a new invocation; `id` repeats an earlier one.
+        """Call as the agent does, each time as a new invocation, with evidence too; `id` repeats an earlier one.
 
         A class attribute stands for its id; a Token replays what it captured. `confirmation` takes the refusal that
         asked for it, or an id. A call that reaches an operation which nothing answers is an AssertionError.
