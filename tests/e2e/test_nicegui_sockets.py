@@ -94,10 +94,12 @@ def test_a_socket_of_another_session_that_names_the_page_is_not_accepted(
     _, agent = open_page(served, people["operator"])
     cookies = "; ".join(f"{each.get('name')}={each.get('value')}" for each in people["auditor"].cookies())
     named = f"&client_id={agent.view.client.id}"
+    twice = f"{named}&client_id=other&implicit_handshake=true&tab_id={agent.view.client.tab_id}&document_id=other"
 
-    for headers in ({}, {"Cookie": cookies}):
-        with pytest.raises(InvalidHandshake), foreign_socket(served, named, headers):
-            pass
+    for query in (named, twice):
+        for headers in ({}, {"Cookie": cookies}):
+            with pytest.raises(InvalidHandshake), foreign_socket(served, query, headers):
+                pass
 
 
 def test_a_forged_report_that_the_dialog_was_drawn_is_ignored(served: Served, operator: BrowserContext) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi import Request
-from nicegui import Client, app, core, ui
+from nicegui import Client, app, binding, core, ui
 
 from remit import Authority, Component, Connection, Consumer, Ok, Principal, action, observation
 from remit._contract.manifest import assemble, parse
@@ -158,6 +158,18 @@ async def test_a_component_in_a_closed_section_or_step_is_unavailable(home: Home
 
     stepper.set_value("second")
     assert home.reason() == "The step “first” is not open"
+
+
+async def test_what_outlives_a_component_keeps_nothing_of_it(home: Home) -> None:
+    with home.client, ui.expansion("More") as section, ui.row() as row:
+        pass
+    handlers, links = len(section._change_handlers), len(binding.bindings)
+    for _ in range(3):
+        with row:
+            home.agents.mount(Note())
+        row.clear()
+
+    assert (len(section._change_handlers), len(binding.bindings)) == (handlers, links)
 
 
 async def test_a_hidden_element_around_a_component_makes_it_unavailable(home: Home) -> None:

@@ -45,11 +45,15 @@ _CAUSES: Final = {
 
 # Resolves when a visible page has drawn two frames and every value has been on the screen to its end.
 _DRAWN: Final = """(async () => {
-  const dialog = document.getElementById(%s);
-  if (!dialog) return false;
+  const frame = () => new Promise(done => requestAnimationFrame(done));
   while (document.visibilityState !== "visible")
     await new Promise(done => document.addEventListener("visibilitychange", done, {once: true}));
-  for (let frame = 0; frame < 2; frame++) await new Promise(done => requestAnimationFrame(done));
+  // The message may come before the framework has made the elements it speaks of.
+  let dialog = null;
+  for (let tries = 0; tries < 600 && !(dialog = document.getElementById(%s)); tries++) await frame();
+  if (!dialog) return false;
+  await frame();
+  await frame();
   const seen = mark => new Promise(done => {
     const watch = new IntersectionObserver(entries => {
       // Without a height the dialog is still being unfolded, and everything lies on one point.

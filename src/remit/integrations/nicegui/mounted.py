@@ -78,6 +78,9 @@ class Mounted:
 
     def unmount(self) -> None:
         """End it before its element does; twice is a no-op."""
+        if self._presence is not None:
+            self._presence.close()
+            self._presence = None
         if self._mount is not None:
             self._mount.unmount()
 

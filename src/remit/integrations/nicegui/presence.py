@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from nicegui import ui
+from nicegui import binding, ui
 from nicegui.element import Element
 from nicegui.elements.drawer import Drawer
 from nicegui.elements.mixins.openable_element import OpenableElement
@@ -25,12 +25,20 @@ class Presence:
     def __init__(self, element: Element, changed: Callable[[], None]) -> None:
         self._around = tuple(element.ancestors(include_self=True))
         self._watch = _Watch(changed)
+        self._gates = tuple(gate for each in self._around if (gate := _gate(each)) is not None)
         for each in self._around:
             each.bind_visibility_to(self._watch, "visible")
-            gate = _gate(each)
-            if gate is not None:
-                gate.on_value_change(lambda _: changed())
+        for gate in self._gates:
+            gate.on_value_change(self._watch.heard)
         self._watch.armed = True
+
+    def close(self) -> None:
+        """Stop watching: what stands around may outlive the element by many parts of the page."""
+        self._watch.armed = False
+        binding.remove([self._watch])
+        for gate in self._gates:
+            if self._watch.heard in gate._change_handlers:
+                gate._change_handlers.remove(self._watch.heard)
 
     def reason(self) -> str | None:
         """Why nobody can see the element, said for an agent; None when it is presented."""
@@ -48,6 +56,11 @@ class _Watch:
         self._changed = changed
         self.armed = False
 
+    def heard(self) -> None:
+        """A value changed."""
+        if self.armed:
+            self._changed()
+
     @property
     def visible(self) -> object:
         # Equal to nothing, so that every change arrives.
@@ -55,8 +68,7 @@ class _Watch:
 
     @visible.setter
     def visible(self, _: object) -> None:
-        if self.armed:
-            self._changed()
+        self.heard()
 
 
 def _why_closed(element: Element) -> str | None:

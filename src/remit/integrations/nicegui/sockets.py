@@ -45,8 +45,7 @@ class SocketDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let it through, or refuse it."""
-        client = _named(scope)
-        if client is None or not self._stranger(client, scope):
+        if not any(self._stranger(client, scope) for client in _named(scope)):
             await self._inner(scope, receive, send)
         elif scope["type"] == "http":
             await PlainTextResponse("not your page", status_code=_FORBIDDEN)(scope, receive, send)
@@ -56,9 +55,11 @@ class SocketDoor:
             await send(refusal)
 
 
-def _named(scope: Scope) -> Client | None:
-    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-    return Client.instances.get(query.get("client_id", [""])[-1])
+def _named(scope: object) -> list[Client]:
+    """Every client that an address names: it may name several, and NiceGUI takes one of them."""
+    raw = scope.get("query_string", b"") if isinstance(scope, dict) else b""
+    ids = parse_qs(raw.decode("latin-1")).get("client_id", [])
+    return [Client.instances[each] for each in ids if each in Client.instances]
 
 
 def _only_own_socket(handler: Callable[..., object]) -> Callable[..., Awaitable[object]]:
@@ -83,10 +84,9 @@ def _no_stranger(handler: Callable[..., object], stranger: Stranger) -> Callable
 
 def _no_stranger_connects(handler: Callable[..., object], stranger: Stranger) -> Callable[..., Awaitable[object]]:
     async def connect(sid: str, environ: dict[str, object], *rest: object) -> object:
-        # The address may have said another client when the socket was opened by polling; what counts is asked here too.
+        # NiceGUI takes the handshake out of the address here, without asking the handler of its own event.
         scope = environ.get("asgi.scope")
-        client = _named(scope) if isinstance(scope, dict) else None
-        if client is not None and stranger(client, scope):
+        if any(stranger(client, scope) for client in _named(scope)):
             return False
         return await _result(handler(sid, environ, *rest))
 
