@@ -17,7 +17,7 @@ from typing import Final
 
 ACTOR: Final = "scripted-agent"
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_START_S: Final = 30.0
+_START_S: Final = 60.0
 _STOP_S: Final = 10.0
 
 
@@ -59,8 +59,11 @@ async def running_console() -> AsyncIterator[Console]:
     )
     assert process.stdin is not None and process.stdout is not None
     try:
-        async with asyncio.timeout(_START_S):
-            line = await process.stdout.readline()
+        try:
+            async with asyncio.timeout(_START_S):
+                line = await process.stdout.readline()
+        except TimeoutError:
+            raise ConsoleNotStarted(f"it was not ready after {_START_S:g} s") from None
         if not line:
             raise ConsoleNotStarted(f"it ended with status {await process.wait()}")
         yield Console.from_line(line)
