@@ -1,6 +1,9 @@
 """The numbers that bound everything, in one frozen value (SPEC 17)."""
 
 from dataclasses import dataclass, fields
+from typing import Final
+
+_MAY_BE_ZERO: Final = frozenset({"repairs"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -9,20 +12,21 @@ class Limits:
 
     Names ending in `_s` are seconds, in `_bytes` bytes of UTF-8; texts are counted in characters, all others are
     counts. A value that is not a positive number, or not an integer where things are counted, is a `ValueError` that
-    names the field.
+    names the field; only `repairs` may be 0.
 
     Declarations: `component_description`, `capability_description`, `title`, `meta_bytes`, `schema_bytes`, `depth`.
     Run-time text: `runtime_text`, `note`, `heading`, `message`, `quote`. Values: `input_bytes`, `output_bytes`,
-    `issues` (problems named in one answer). Deadlines: `observation_s`, `action_s`, `procedure_s`, `call_max_s` (the
-    longest a host may give one call), `admission_s`, `navigation_s` (waiting for the next mount). Concurrency:
-    `waiting_per_consumer` (per instance or procedure), `observations_per_consumer`, `observations`,
-    `observations_waiting` (per consumer). Replay, per session and consumer: `replay_entries`, `replay_bytes`,
-    `replay_s`, `replay_output_bytes` (a larger output is kept as outcome only). After unmount: `tombstones`,
-    `tombstone_s`. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`, `confirmations_per_consumer`,
-    `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row, `denial_final_s` (a denial
-    stays final for the identical request). Doors and sessions: `gap_s` (a view without its client), `token_s`,
-    `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`,
-    `hold_s` (a retry waits for the person), `ping_s`, `hold_rounds`, `stop_s` (running calls when the process stops).
+    `issues` (problems named in one answer), `repairs` (places repaired in one input; 0 switches repair off). Deadlines:
+    `observation_s`, `action_s`, `procedure_s`, `call_max_s` (the longest a host may give one call), `admission_s`,
+    `navigation_s` (waiting for the next mount). Concurrency: `waiting_per_consumer` (per instance or procedure),
+    `observations_per_consumer`, `observations`, `observations_waiting` (per consumer). Replay, per session and
+    consumer: `replay_entries`, `replay_bytes`, `replay_s`, `replay_output_bytes` (a larger output is kept as outcome
+    only). After unmount: `tombstones`, `tombstone_s`. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`,
+    `confirmations_per_consumer`, `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row,
+    `denial_final_s` (a denial stays final for the identical request). Doors and sessions: `gap_s` (a view without its
+    client), `token_s`, `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process),
+    `idle_session_s`, `hold_s` (a retry waits for the person), `ping_s`, `hold_rounds`, `stop_s` (running calls when the
+    process stops).
     """
 
     component_description: int = 500
@@ -41,6 +45,7 @@ class Limits:
     input_bytes: int = 65_536
     output_bytes: int = 32_768
     issues: int = 20
+    repairs: int = 100
 
     observation_s: float = 5.0
     action_s: float = 10.0
@@ -90,5 +95,7 @@ class Limits:
             kinds = (int, float) if seconds else (int,)
             if isinstance(value, bool) or not isinstance(value, kinds):
                 raise ValueError(f"limits.{field.name} must be {'a number of seconds' if seconds else 'an integer'}")
+            if value == 0 and field.name in _MAY_BE_ZERO:
+                continue
             if not 0 < value < float("inf"):
                 raise ValueError(f"limits.{field.name} must be positive and finite")

@@ -15,6 +15,7 @@ from remit._policy.chain import Vote
 from remit._policy.decision import Required
 from remit._registry.state import Bound
 from remit._registry.viewer import Viewer
+from remit._schema.repair import Repair
 
 Release = Callable[[], None]
 Later = Callable[[], Awaitable[None]]
@@ -54,6 +55,7 @@ class Call:
         "policy_s",
         "queue_s",
         "release",
+        "repairs",
         "request",
         "result",
         "running",
@@ -94,6 +96,7 @@ class Call:
         self.timeout_s = 0.0
         self.version_before = ""
         # effective_input
+        self.repairs: tuple[Repair, ...] = ()
         self.effective: dict[str, Json] = {}
         self.canonical = b""
         self.arguments: Mapping[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Step 7: locked fields, agent schema, bindings, full schema, defaults: what will really run (SPEC 10.3, 3.6)."""
+"""Step 7: locked fields, repair, agent schema, bindings, full schema, defaults: what will run (SPEC 10.3, 3.6)."""
 
 from dataclasses import dataclass
 
@@ -28,17 +28,27 @@ def make(call: Call, part: Part) -> None:
         issues = [Issue(path=path, message="this field is set by the view") for path in locked]
         raise Refusal(invalid_input(issues, locked))
     if not plan.agent_input.is_valid(given):
-        raise Refusal(invalid_input(plan.agent_input.issues(given)))
+        given = _repaired(call, part, plan)
     effective = _object(plan.agent_input.fill(given))
     if plan.bindings:
         effective = _bound(call, part, plan, effective)
     call.effective = effective
-    call.canonical = call.input_bytes if effective is given else canonical(effective)
+    call.canonical = call.input_bytes if effective is call.input else canonical(effective)
     if plan.convert is not None:
         try:
             call.arguments = plan.convert(call.canonical)
         except ConversionRefused as error:
             raise Refusal(invalid_input(error.issues)) from None
+
+
+def _repaired(call: Call, part: Part, plan: Plan) -> dict[str, Json]:
+    """Read text where no text is meant if that makes the input valid; explained is what was sent (SPEC 6.12)."""
+    given, repairs = plan.agent_input.repair(call.input, part.limits.repairs)
+    # Numbers may be written shorter inside of text than they are.
+    if not repairs or len(canonical(given)) > part.limits.input_bytes:
+        raise Refusal(invalid_input(plan.agent_input.issues(call.input)))
+    call.repairs = repairs
+    return _object(given)
 
 
 def _bound(call: Call, part: Part, plan: Plan, given: dict[str, Json]) -> dict[str, Json]:

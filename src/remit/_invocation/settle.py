@@ -165,6 +165,7 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         code=None if error is None else error.code,
         why=reason.why,
         votes=call.votes,
+        repairs=call.repairs,
         durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.running else None),
         outcome=happened,
         contract_hash=part.contract_hash,

@@ -12,6 +12,7 @@ from remit._base.boundary import Json, loads
 from remit._base.clock import Clock
 from remit._journal.listeners import Listeners
 from remit._model.effects import Audit
+from remit._schema.repair import Repair
 from remit.errors import ErrorCode, Happened
 
 CAPACITY: Final = 1_000
@@ -64,7 +65,8 @@ class AuditEntry:
 
     `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
     was told, `status` what a confirmation request became, `why` the true reason (of a hidden capability, too), `cause`
-    the stack of an unknown exception. `input` and `output` are there at the level `full` only, when their canonical
+    the stack of an unknown exception. `repairs` names the places of the input where text was read as something else,
+    and by which rule (SPEC 6.12). `input` and `output` are there at the level `full` only, when their canonical
     form has at most 8,192 bytes and the journal's room for payloads still holds them; `payload` says whether they are.
     """
 
@@ -85,6 +87,7 @@ class AuditEntry:
     code: ErrorCode | None = None
     why: str | None = None
     votes: tuple[AuditVote, ...] = ()
+    repairs: tuple[Repair, ...] = ()
     policy_ms: float | None = None
     queue_ms: float | None = None
     person_ms: float | None = None
@@ -135,6 +138,7 @@ class _Raw(NamedTuple):
     code: ErrorCode | None
     why: str | None
     votes: Sequence[VoteLike] | tuple[AuditVote, ...]
+    repairs: tuple[Repair, ...]
     durations: Durations
     outcome: Happened | None
     contract_hash: str | None
@@ -157,6 +161,7 @@ _Values: TypeAlias = tuple[
     ErrorCode | None,
     str | None,
     Sequence[VoteLike] | tuple[AuditVote, ...],
+    tuple[Repair, ...],
     Durations,
     Happened | None,
     str | None,
@@ -200,6 +205,7 @@ class AuditLog:
         code: ErrorCode | None = None,
         why: str | None = None,
         votes: Sequence[VoteLike] = (),
+        repairs: tuple[Repair, ...] = (),
         durations: Durations = _NO_TIMES,
         outcome: Happened | None = None,
         contract_hash: str | None = None,
@@ -209,7 +215,8 @@ class AuditLog:
     ) -> None:
         """Add an entry. `principal` is (tenant, id); `input` and `output` are canonical bytes.
 
-        At the level `none` a success without a raising policy leaves none; everything else is at least metadata.
+        At the level `none` a success without a raising policy and without repairs leaves none; everything else is at
+        least metadata.
         Payloads are kept at `full` only.
         """
         stacks: Sequence[VoteLike] | tuple[AuditVote, ...] = votes
@@ -217,13 +224,13 @@ class AuditLog:
             if vote.cause is not None:
                 stacks = tuple(_plain(one) for one in votes)
                 break
-        if level is _NONE and code is None and cause is None and stacks is votes:
+        if level is _NONE and code is None and cause is None and stacks is votes and not repairs:
             return
         self._sequence = sequence = self._sequence + 1
         # A plain tuple: making the class would cost three times as much, on every call.
         raw = (
             sequence, self._now(), type, registration, capability, invocation, correlation_id, consumer, principal,
-            decider, confirmation, status, code, why, stacks, durations, outcome, contract_hash,
+            decider, confirmation, status, code, why, stacks, repairs, durations, outcome, contract_hash,
             None if cause is None else stack_of(cause),
         )  # fmt: skip
         self._entries.append(raw)
@@ -280,6 +287,7 @@ class AuditLog:
             status=raw.status,
             code=raw.code,
             why=raw.why,
+            repairs=raw.repairs,
             votes=tuple(vote if isinstance(vote, AuditVote) else _plain(vote) for vote in raw.votes),
             policy_ms=_milliseconds(raw.durations.policy),
             queue_ms=_milliseconds(raw.durations.queue),

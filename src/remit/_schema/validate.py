@@ -7,6 +7,7 @@ from remit._base.boundary import Json
 from remit._schema.fill import Plan, fill_in, plan_of
 from remit._schema.issues import issues_of
 from remit._schema.judge import compile_schema
+from remit._schema.repair import Repair, repair
 from remit.errors import DefinitionCode, DefinitionError, Issue
 
 _VALUE: Final = "schema"
@@ -41,6 +42,17 @@ class Validator:
     def issues(self, value: Json) -> tuple[Issue, ...]:
         """Name what is wrong, at most 20 problems: field, rule and allowed values, never the value; empty if valid."""
         return issues_of(self._engine, self._schema, value)
+
+    def repair(self, value: Json, most: int) -> tuple[Json, tuple[Repair, ...]]:
+        """Return an invalid value repaired, and what was done; the same value and () unless that makes it valid.
+
+        The table is that of `_schema.repair`; at most `most` places are repaired, 0 repairs nothing (SPEC 6.12). What
+        changes is copied.
+        """
+        if most < 1 or self.is_valid(value):
+            return value, ()
+        repaired, done = repair(self._schema, value, most)
+        return (repaired, done) if done and self.is_valid(repaired) else (value, ())
 
     def fill(self, value: Json) -> Json:
         """Return a valid value with its missing defaults, nested ones too.
