@@ -84,6 +84,7 @@ async def desk(request: pytest.FixtureRequest, site: Site) -> AsyncIterator[Desk
     await holding
 
 
+@pytest.mark.requirement("12.5-refusals-are-tool-results")
 async def test_a_value_of_the_wrong_type_is_invalid_input(desk: Desk) -> None:
     error = await desk.refused(SELECT, {"ids": "d2"})
     assert (error["code"], error["retry"]) == ("INVALID_INPUT", "with-changes")
@@ -91,16 +92,19 @@ async def test_a_value_of_the_wrong_type_is_invalid_input(desk: Desk) -> None:
     assert "d2" not in json.dumps(error)
 
 
+@pytest.mark.requirement("12.5-refusals-are-tool-results")
 async def test_an_unknown_key_is_invalid_input(desk: Desk) -> None:
     assert (await desk.refused(SELECT, {"ids": ["d2"], "force": True}))["code"] == "INVALID_INPUT"
 
 
+@pytest.mark.requirement("12.5-refusals-are-tool-results")
 async def test_a_missing_field_is_invalid_input(desk: Desk) -> None:
     error = await desk.refused(RENAME, {"device_id": "d1"})
     assert error["code"] == "INVALID_INPUT"
     assert "name" in json.dumps(error["details"]["issues"])
 
 
+@pytest.mark.requirement("10.3-bound-paths-are-locked")
 async def test_a_locked_field_cannot_be_supplied(desk: Desk) -> None:
     error = await desk.refused(DISABLE, {"device_ids": ["d3"]})
     assert error["code"] == "INVALID_INPUT"
@@ -108,6 +112,7 @@ async def test_a_locked_field_cannot_be_supplied(desk: Desk) -> None:
     assert desk.surface.confirmations.pending() == ()
 
 
+@pytest.mark.requirement("12.1-resolved-through-the-listing")
 async def test_an_unknown_and_a_hidden_tool_are_one_answer(desk: Desk) -> None:
     answers = [
         (await desk.client.call_tool(name, arguments)).model_dump()
@@ -125,6 +130,7 @@ async def test_an_unknown_and_a_hidden_tool_are_one_answer(desk: Desk) -> None:
     assert "details" not in error
 
 
+@pytest.mark.requirement("6.5-unmounted-is-told-to-those-who-were-shown-it")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_tool_of_an_unmounted_component_says_that_its_part_of_the_view_has_gone(site: Site, mode: str) -> None:
     surface, table = site.open().surface, Table()
@@ -143,6 +149,7 @@ async def test_a_tool_of_an_unmounted_component_says_that_its_part_of_the_view_h
         assert data_of(await client.call_tool(READ)) == {"ids": ["d1", "d2", "d3"], "selected": []}
 
 
+@pytest.mark.requirement("6.5-unmounted-is-told-to-those-who-were-shown-it")
 async def test_a_tool_that_was_never_shown_to_this_agent_is_unknown_after_its_unmount(site: Site) -> None:
     surface = site.open().surface
     mount = surface.mount(Table())
@@ -154,27 +161,32 @@ async def test_a_tool_that_was_never_shown_to_this_agent_is_unknown_after_its_un
         assert error["code"] == "CAPABILITY_NOT_FOUND"
 
 
+@pytest.mark.requirement("6.5-registration-replaced")
 async def test_a_stale_registration_runs_nothing(desk: Desk) -> None:
     error = await desk.refused(SELECT, {"ids": ["d2"]}, registration="reg_of-an-earlier-mount")
     assert (error["code"], error["details"]["reason"]) == ("STALE_CAPABILITY", "registration-replaced")
 
 
+@pytest.mark.requirement("12.5-refusals-are-tool-results")
 async def test_beside_arguments_only_text_is_understood(desk: Desk) -> None:
     result = await desk.client.call_tool(SELECT, {"ids": ["d2"]}, meta=beside(registration=7))
     await desk.unharmed(result.model_dump_json())
     assert error_of(result)["code"] == "INVALID_INPUT"
 
 
+@pytest.mark.requirement("17-input-and-output-bytes")
 async def test_a_text_of_300_kilobytes_is_invalid_input(desk: Desk) -> None:
     error = await desk.refused(RENAME, {"device_id": "d1", "name": "x" * 300_000})
     assert error["code"] == "INVALID_INPUT"
 
 
+@pytest.mark.requirement("7.5-what-evidence-answers")
 async def test_evidence_that_was_never_issued_is_a_mismatch(desk: Desk) -> None:
     error = await desk.refused(DISABLE, {}, confirmation="cnf_made-up")
     assert (error["code"], error["details"]["reason"]) == ("CONFIRMATION_INVALID", "mismatch")
 
 
+@pytest.mark.requirement("7.5-what-evidence-answers", "7.7-surface-continue")
 async def test_evidence_of_another_consumer_is_a_mismatch(desk: Desk) -> None:
     async with desk.site.client("auto", token=desk.site.token(actor="other")) as other:
         await other.list_tools()
@@ -186,6 +198,7 @@ async def test_evidence_of_another_consumer_is_a_mismatch(desk: Desk) -> None:
         assert (error["code"], error["details"]["reason"]) == ("CONFIRMATION_INVALID", "mismatch")
 
 
+@pytest.mark.requirement("7.1-bound-to-bound-values")
 async def test_evidence_for_other_input_is_a_mismatch(desk: Desk) -> None:
     request = error_of(await desk.client.call_tool(DISABLE))["details"]["confirmation_id"]
     await desk.surface.confirmations.approve(request, Decider("operator"))
@@ -197,6 +210,7 @@ async def test_evidence_for_other_input_is_a_mismatch(desk: Desk) -> None:
     assert (error["code"], error["details"]["reason"]) == ("CONFIRMATION_INVALID", "mismatch")
 
 
+@pytest.mark.requirement("7.5-spent-says-the-outcome")
 async def test_evidence_is_spent_once(desk: Desk) -> None:
     request = error_of(await desk.client.call_tool(DISABLE))["details"]["confirmation_id"]
     await desk.surface.confirmations.approve(request, Decider("operator"))
@@ -210,12 +224,14 @@ async def test_evidence_is_spent_once(desk: Desk) -> None:
     assert desk.site.backend.disabled == [["d1"]]
 
 
+@pytest.mark.requirement("8.2-unknown-exception")
 async def test_an_exception_of_a_handler_tells_nothing_but_where_to_ask(desk: Desk) -> None:
     error = await desk.refused(BREAK)
     assert (error["code"], error["details"]["reason"]) == ("EXECUTION_FAILED", "handler-error")
     assert error["details"]["correlation_id"]
 
 
+@pytest.mark.requirement("3.6-no-json-number-at-the-door")
 async def test_what_is_no_json_number_is_invalid_input_in_both_eras(site: Site) -> None:
     site.open_table()
     headers = {
@@ -243,6 +259,7 @@ async def test_what_is_no_json_number_is_invalid_input_in_both_eras(site: Site) 
     assert site.backend.renamed == []
 
 
+@pytest.mark.requirement("11.11-no-token-is-401")
 @pytest.mark.parametrize("token", ["", "Bearer", "Bearer x", "Basic eDp5", "Bearer a.b.c"])
 async def test_no_token_and_a_senseless_one_are_401(site: Site, token: str) -> None:
     answer = await site.post(Authorization=token)
@@ -250,6 +267,7 @@ async def test_no_token_and_a_senseless_one_are_401(site: Site, token: str) -> N
     assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
 
 
+@pytest.mark.requirement("11.11-no-token-is-401")
 async def test_a_tampered_token_is_401(site: Site) -> None:
     head, body, mark = site.token().split(".")
     for forged in (f"{head}.{body[:-2]}xx.{mark}", f"{head}.{body}.{mark[::-1]}", f"{head}.{body}."):
@@ -257,6 +275,7 @@ async def test_a_tampered_token_is_401(site: Site) -> None:
         assert (answer.status_code, answer.json()) == (401, {"error": "invalid_token"})
 
 
+@pytest.mark.requirement("11.11-an-expired-token-is-401")
 async def test_an_expired_token_is_401_in_an_open_session_too() -> None:
     clock = ManualClock()
     async with serving(clock=clock) as site:
@@ -271,6 +290,7 @@ async def test_an_expired_token_is_401_in_an_open_session_too() -> None:
         assert (answer.status_code, answer.json()) == (401, {"error": "invalid_token"})
 
 
+@pytest.mark.requirement("11.12-one-person-never-reaches-anothers-view")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_one_accounts_token_does_not_reach_the_others_view(site: Site, mode: str) -> None:
     site.open_table(OPERATOR)
@@ -284,6 +304,7 @@ async def test_one_accounts_token_does_not_reach_the_others_view(site: Site, mod
                 assert view not in json.dumps(error)
 
 
+@pytest.mark.requirement("12.5-the-token-of-every-request")
 async def test_another_accounts_handshake_session_does_not_exist(site: Site) -> None:
     site.open_table()
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
@@ -296,17 +317,29 @@ async def test_another_accounts_handshake_session_does_not_exist(site: Site) -> 
     assert stolen.status_code == 404
 
 
+@pytest.mark.requirement("15.4-hosts", "15.4-a-refusal-names-the-value")
 async def test_a_foreign_host_is_421_and_named(site: Site) -> None:
     answer = await site.post(Host="evil.example")
     assert (answer.status_code, answer.text) == (421, "Host not allowed: evil.example")
 
 
+@pytest.mark.requirement("15.4-origins", "15.4-a-refusal-names-the-value")
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1.evil.example"])
 async def test_a_foreign_origin_is_403_and_named(site: Site, origin: str) -> None:
     answer = await site.post(Origin=origin)
     assert (answer.status_code, answer.text) == (403, f"Origin not allowed: {origin}")
 
 
+@pytest.mark.requirement("15.4-body-limits")
 async def test_a_body_over_the_limit_is_413(site: Site) -> None:
     answer = await site.post(b" " * 1_100_000)
     assert answer.status_code == 413
+
+
+@pytest.mark.requirement("15.4-no-foreign-page-reads-the-door")
+async def test_the_door_opens_itself_to_no_page_elsewhere(site: Site) -> None:
+    asking = {"Origin": site.address, "Access-Control-Request-Method": "POST"}
+    async with httpx2.AsyncClient() as http:
+        answers = [await http.request(method, site.door, headers=asking) for method in ("OPTIONS", "POST", "GET")]
+    assert not [name for answer in answers for name in answer.headers if name.startswith("access-control-")]
+    assert {answer.status_code // 100 for answer in answers} == {4}

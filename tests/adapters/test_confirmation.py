@@ -59,6 +59,7 @@ class Person:
             await self.surface.confirmations.deny(view.id, PERSON)
 
 
+@pytest.mark.requirement("12.5-asked-by-url")
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("after", [0.0, 0.3])
 async def test_an_approved_call_runs_once_and_its_person_is_asked_once(site: Site, mode: str, after: float) -> None:
@@ -71,6 +72,7 @@ async def test_an_approved_call_runs_once_and_its_person_is_asked_once(site: Sit
     assert asked.urls == [f"{site.address}/remit/confirmations/{person.shown[0]}"]
 
 
+@pytest.mark.requirement("12.5-nobody-is-asked-twice")
 async def test_the_modern_era_waits_over_several_holds_without_asking_again(site: Site) -> None:
     surface, _ = opened(site)
     person, asked = Person(surface, "approve", 1.0), Asked()
@@ -80,6 +82,7 @@ async def test_the_modern_era_waits_over_several_holds_without_asking_again(site
     assert (len(asked.urls), len(person.shown), site.backend.disabled) == (1, 1, [["d1"]])
 
 
+@pytest.mark.requirement("12.5-surface-continue-is-listed-when-needed", "12.5-the-last-round-answers-plainly")
 async def test_after_the_last_round_the_answer_is_plain_and_continues_later() -> None:
     async with serving(Limits(hold_s=0.05, hold_rounds=3)) as site:
         surface, _ = opened(site)
@@ -98,6 +101,7 @@ async def test_after_the_last_round_the_answer_is_plain_and_continues_later() ->
         assert site.backend.disabled == [["d1"]]
 
 
+@pytest.mark.requirement("12.5-the-last-round-answers-plainly")
 async def test_the_handshake_era_answers_plainly_after_one_hold(site: Site) -> None:
     surface, _ = opened(site)
     async with site.client("legacy", asked=Asked()) as client:
@@ -109,6 +113,7 @@ async def test_the_handshake_era_answers_plainly_after_one_hold(site: Site) -> N
         assert data_of(await client.call_tool(DISABLE)) == 1
 
 
+@pytest.mark.requirement("7.5-what-evidence-answers")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_denied_call_says_so_and_runs_nothing(site: Site, mode: str) -> None:
     surface, _ = opened(site)
@@ -120,6 +125,7 @@ async def test_a_denied_call_says_so_and_runs_nothing(site: Site, mode: str) -> 
     assert site.backend.disabled == []
 
 
+@pytest.mark.requirement("7.5-withdraw", "12.5-decline-withdraws")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_client_that_declines_takes_its_request_back(site: Site, mode: str) -> None:
     surface, _ = opened(site)
@@ -131,6 +137,7 @@ async def test_a_client_that_declines_takes_its_request_back(site: Site, mode: s
     assert surface.confirmations.pending() == ()
 
 
+@pytest.mark.requirement("12.5-cancel-leaves-it-pending")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_client_that_cancels_leaves_its_request_pending(site: Site, mode: str) -> None:
     surface, _ = opened(site)
@@ -141,6 +148,7 @@ async def test_a_client_that_cancels_leaves_its_request_pending(site: Site, mode
     assert (error["code"], error["details"]["confirmation_id"]) == ("CONFIRMATION_REQUIRED", pending.id)
 
 
+@pytest.mark.requirement("12.5-accept-means-nothing")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_an_accepted_link_approves_nothing(site: Site, mode: str) -> None:
     surface, _ = opened(site)
@@ -156,6 +164,9 @@ async def test_an_accepted_link_approves_nothing(site: Site, mode: str) -> None:
         assert error_of(await waiting)["code"] == "CONFIRMATION_INVALID"
 
 
+@pytest.mark.requirement(
+    "7.7-surface-continue", "12.5-else-code-link-and-id-in-text", "12.5-surface-continue-is-listed-when-needed"
+)
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_client_that_cannot_be_asked_gets_code_link_and_id_in_text(site: Site, mode: str) -> None:
     surface, _ = opened(site)
@@ -174,6 +185,7 @@ async def test_a_client_that_cannot_be_asked_gets_code_link_and_id_in_text(site:
     assert site.backend.disabled == [["d1"]]
 
 
+@pytest.mark.requirement("7.7-evidence-beside-the-arguments")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_evidence_in_meta_is_held_while_the_request_is_pending(site: Site, mode: str) -> None:
     surface, _ = opened(site)
@@ -191,6 +203,7 @@ async def test_evidence_in_meta_is_held_while_the_request_is_pending(site: Site,
     assert site.backend.disabled == [["d1"]]
 
 
+@pytest.mark.requirement("7.6-one-approval-one-run")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_many_calls_with_one_approval_run_it_once(site: Site, mode: str) -> None:
     surface, _ = opened(site)
@@ -207,6 +220,7 @@ async def test_many_calls_with_one_approval_run_it_once(site: Site, mode: str) -
     assert site.backend.disabled == [["d1"]]
 
 
+@pytest.mark.requirement("7.5-only-an-end-ends-it")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_client_that_gives_up_ends_no_request_and_its_approval_is_spent_by_the_next_call(
     site: Site, mode: str
@@ -228,6 +242,7 @@ async def test_a_client_that_gives_up_ends_no_request_and_its_approval_is_spent_
     assert site.backend.disabled == [["d1"]]
 
 
+@pytest.mark.requirement("12.5-held-retries-are-kept-alive")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_held_call_of_a_plain_http_client_lives_by_pings(mode: str) -> None:
     async with serving(Limits(hold_s=1.2, ping_s=0.1)) as site:
@@ -239,6 +254,7 @@ async def test_a_held_call_of_a_plain_http_client_lives_by_pings(mode: str) -> N
             assert data_of(await client.call_tool(DISABLE)) == 1
 
 
+@pytest.mark.requirement("15.5-held-retries-are-answered-first")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_stopping_answers_what_is_held_and_ends(mode: str) -> None:
     async with serving(Limits(hold_s=20.0)) as site:
@@ -254,6 +270,7 @@ async def test_stopping_answers_what_is_held_and_ends(mode: str) -> None:
             assert (error["code"], error["details"]["confirmation_id"]) == ("CONFIRMATION_REQUIRED", request)
 
 
+@pytest.mark.requirement("7.5-a-request-ends-with-its-view")
 async def test_a_request_ends_with_its_view_and_says_why(site: Site) -> None:
     surface, _ = opened(site)
     view = site.gateway.describe()["views"][0]["view"]  # type: ignore[index]
@@ -285,6 +302,12 @@ class TestDecisionPage:
             await client.list_tools()
             return str(error_of(await client.call_tool(DISABLE))["details"]["confirmation_id"])
 
+    @pytest.mark.requirement(
+        "7.2-refused-characters-are-escapes",
+        "7.4-a-decider-sees-only-its-own",
+        "7.12-a-decision-page-opens-no-view",
+        "15.4-pages-cannot-be-framed",
+    )
     async def test_it_shows_the_exact_input_to_its_decider_and_to_nobody_else(
         self, site: Site, request_id: str
     ) -> None:
@@ -307,6 +330,7 @@ class TestDecisionPage:
         assert "<script" not in shown.text
         assert len(site.gateway.describe()["views"]) == 1  # type: ignore[arg-type]
 
+    @pytest.mark.requirement("7.2-approve-works-when-all-was-shown", "7.4-the-pages-own-form-decides")
     async def test_its_form_approves_exactly_this_once(self, site: Site, request_id: str, token: str) -> None:
         async with Browser(site) as browser:
             form = await browser.form(request_id)
@@ -321,6 +345,7 @@ class TestDecisionPage:
             assert data_of(await client.call_tool("surface_continue", {"confirmation_id": request_id})) == 2
         assert site.backend.disabled == [["d1", ODD]]
 
+    @pytest.mark.requirement("7.4-the-pages-own-form-decides")
     async def test_it_denies_at_once(self, site: Site, request_id: str) -> None:
         async with Browser(site) as browser:
             form = {**await browser.form(request_id), "decision": "deny"}
@@ -329,6 +354,7 @@ class TestDecisionPage:
             assert "Denied." in page
             assert "<form" not in page
 
+    @pytest.mark.requirement("7.4-only-top-level-navigation-decides")
     @pytest.mark.parametrize(
         "changed",
         [
@@ -348,6 +374,7 @@ class TestDecisionPage:
             assert (await browser.decide(request_id, form, **changed)).status_code == 403
             assert "<form" in (await browser.get(request_id)).text
 
+    @pytest.mark.requirement("7.4-a-forged-form-decides-nothing", "15.4-csrf-on-every-decision")
     @pytest.mark.parametrize("field", ["token", "digest", "decision"])
     async def test_a_form_with_a_forged_or_missing_field_decides_nothing(
         self, site: Site, request_id: str, field: str
@@ -358,11 +385,25 @@ class TestDecisionPage:
                 assert (await browser.decide(request_id, forged)).status_code == 409
             assert "<form" in (await browser.get(request_id)).text
 
+    @pytest.mark.requirement("7.4-a-decider-sees-only-its-own", "15.4-body-limits")
     async def test_another_persons_token_and_a_large_form_decide_nothing(self, site: Site, request_id: str) -> None:
         async with Browser(site) as browser:
             form = {**await browser.form(request_id), "decision": "deny"}
             assert (await browser.decide(request_id, form, Cookie="account=auditor")).status_code == 404
             assert (await browser.decide(request_id, {**form, "more": "x" * 9_000})).status_code == 413
+
+    @pytest.mark.requirement("7.4-a-delegation-token-decides-nothing")
+    async def test_the_token_of_an_agent_neither_shows_nor_decides(
+        self, site: Site, request_id: str, token: str
+    ) -> None:
+        path = f"{site.address}/remit/confirmations/{request_id}"
+        async with Browser(site) as browser, httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as agent:
+            form = {**await browser.form(request_id), "decision": "deny"}
+            assert (await agent.get(path)).status_code == 401
+            navigation = {"Origin": site.address, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-User": "?1"}
+            answer = await agent.post(path, data=form, headers={**navigation, "Sec-Fetch-Site": "same-origin"})
+            assert answer.status_code == 401
+            assert "<form" in (await browser.get(request_id)).text
 
 
 class Browser:

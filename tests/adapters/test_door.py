@@ -39,6 +39,9 @@ async def names(client: Client) -> set[str]:
     return {tool.name for tool in (await client.list_tools()).tools}
 
 
+@pytest.mark.requirement(
+    "12.1-registration-and-surface-travel-along", "12.5-exactly-what-is-exposed-and-mounted", "12.5-annotations"
+)
 @pytest.mark.parametrize("mode", ERAS)
 async def test_exactly_what_is_exposed_and_mounted_is_listed(site: Site, mode: str) -> None:
     surface, _ = site.open_table()
@@ -58,6 +61,7 @@ async def test_exactly_what_is_exposed_and_mounted_is_listed(site: Site, mode: s
     assert {"remit/registration", "remit/version", "remit/instance"} < set(disable.meta)
 
 
+@pytest.mark.requirement("12.1-registration-and-surface-travel-along", "12.5-structured-content")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_outputs_are_structured_and_their_origin_travels_along(site: Site, mode: str) -> None:
     surface, table = site.open_table()
@@ -77,6 +81,7 @@ async def test_outputs_are_structured_and_their_origin_travels_along(site: Site,
     assert surface.surface_id == read.meta["remit/surface"]
 
 
+@pytest.mark.requirement("12.2-live-state-is-apart")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_an_unavailable_tool_is_listed_with_its_reason_and_refused(site: Site, mode: str) -> None:
     surface = site.open().surface
@@ -91,6 +96,7 @@ async def test_an_unavailable_tool_is_listed_with_its_reason_and_refused(site: S
         assert (error["code"], error["details"]) == ("CAPABILITY_NOT_AVAILABLE", {"reason": "still loading"})
 
 
+@pytest.mark.requirement("6.4-a-json-rpc-id-is-no-invocation-id")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_an_invocation_id_repeats_a_call_and_a_json_rpc_id_never_does(site: Site, mode: str) -> None:
     site.open_table()
@@ -109,6 +115,7 @@ async def test_an_invocation_id_repeats_a_call_and_a_json_rpc_id_never_does(site
     assert len(site.backend.renamed) == 3
 
 
+@pytest.mark.requirement("11.12-no-view-is-open")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_with_no_view_open_nothing_is_listed_and_a_call_says_so(site: Site, mode: str) -> None:
     site.gateway.open_view(
@@ -131,6 +138,7 @@ def _nothing() -> _Nothing:
     return _Nothing()
 
 
+@pytest.mark.requirement("11.12-several-and-none-chosen", "11.12-a-chosen-view-that-closed-is-told-once")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_several_views_are_named_and_one_is_chosen(site: Site, mode: str) -> None:
     _, first = site.open_table()
@@ -154,6 +162,7 @@ async def test_several_views_are_named_and_one_is_chosen(site: Site, mode: str) 
         assert data_of(await client.call_tool(READ))["selected"] == []
 
 
+@pytest.mark.requirement("11.12-the-only-view-is-chosen-and-sticks")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_view_chosen_by_itself_is_kept_when_a_second_opens(site: Site, mode: str) -> None:
     _, first = site.open_table()
@@ -164,6 +173,11 @@ async def test_a_view_chosen_by_itself_is_kept_when_a_second_opens(site: Site, m
         assert (first.selected, second.selected) == (["d1"], [])
 
 
+@pytest.mark.requirement(
+    "7.12-a-reload-makes-new-registrations",
+    "11.12-a-reload-takes-the-choice-along",
+    "12.1-the-stale-answer-shows-the-successor",
+)
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_reload_moves_the_choice_and_a_change_after_it_is_stale_once(site: Site, mode: str) -> None:
     site.open(tab="tab-1").surface.mount(Table())
@@ -194,6 +208,7 @@ class TestNotices:
         surface.mount(Table(), "one")
         surface.mount(Table(), "two")
 
+    @pytest.mark.requirement("12.5-list-notices-are-coalesced", "12.5-notices-to-whom-they-concern")
     async def test_the_handshake_era_hears_of_opening_mounting_and_closing(self, site: Site) -> None:
         heard = Heard()
         async with site.client("legacy", heard=heard) as client:
@@ -208,6 +223,7 @@ class TestNotices:
             site.gateway.close_view(view.id)
             await heard.until(3)
 
+    @pytest.mark.requirement("12.5-list-notices-are-coalesced")
     async def test_the_modern_era_hears_over_its_listen_stream(self, site: Site) -> None:
         async with site.client("auto") as client, client.listen(tools_list_changed=True) as stream:
             events = aiter(stream)
@@ -222,6 +238,7 @@ class TestNotices:
             site.gateway.close_view(view.id)
             await coming
 
+    @pytest.mark.requirement("12.5-notices-to-whom-they-concern")
     async def test_what_is_hidden_from_a_consumer_makes_no_notice(self, site: Site) -> None:
         heard = Heard()
         surface, _ = site.open_table()
@@ -234,6 +251,7 @@ class TestNotices:
             surface.mount(Table(), "second")
             await heard.until(1)
 
+    @pytest.mark.requirement("12.5-ended-sessions-are-let-go")
     async def test_a_handshake_session_that_has_ended_is_not_announced_to(self, site: Site) -> None:
         token = site.token()
         async with site.client("legacy", token=token):
@@ -245,6 +263,7 @@ class TestNotices:
         notices = site.gateway._door._handlers.callers._callers[identity.consumer.key].notices
         assert (notices._legacy, notices._unwatch) == ({}, None)
 
+    @pytest.mark.requirement("11.11-a-stream-ends-with-its-token")
     async def test_a_listen_stream_ends_with_its_token(self) -> None:
         clock = ManualClock()
         async with serving(clock=clock) as site:
@@ -253,12 +272,14 @@ class TestNotices:
                 clock.advance(60)
                 assert [event async for event in stream] == []
 
+    @pytest.mark.requirement("15.5-streams-are-closed")
     async def test_stopping_ends_a_listen_stream_deliberately(self, site: Site) -> None:
         async with site.client("auto") as client, client.listen(tools_list_changed=True) as stream:
             site.gateway.stopping()
             assert [event async for event in stream] == []
 
 
+@pytest.mark.requirement("12.5-the-token-of-every-request")
 async def test_the_official_client_is_told_apart_by_token_not_by_connection(site: Site) -> None:
     _, table = site.open_table(OPERATOR)
     _, other = site.open_table(AUDITOR)
@@ -274,6 +295,7 @@ async def test_the_official_client_is_told_apart_by_token_not_by_connection(site
             assert (table.selected, other.selected) == ([f"a{number}"], [f"b{number}"])
 
 
+@pytest.mark.requirement("15.5-no-new-calls")
 async def test_the_door_needs_a_start_and_takes_nothing_after_its_stop(site: Site) -> None:
     site.gateway.stopping()
     answer = await site.post()

@@ -20,12 +20,14 @@ def tool() -> Tool:
     return next(tool for tool in listing.tools if tool.name == READ)
 
 
+@pytest.mark.requirement("12.5-one-bad-tool-costs-no-other")
 def test_a_definition_of_the_contract_is_listed(tool: Tool) -> None:
     wire = _checked(tool)
     assert wire is not None
     assert wire["name"] == READ
 
 
+@pytest.mark.requirement("12.5-one-bad-tool-costs-no-other")
 @pytest.mark.parametrize(
     "schema",
     [

@@ -71,6 +71,7 @@ def page(browser: Browser, elsewhere: Elsewhere) -> Iterator[Page]:
     context.close()
 
 
+@pytest.mark.requirement("7.2-shown-whole-field-by-field", "14.3-by-keyboard")
 def test_a_person_reads_the_exact_input_and_approves_by_keyboard(elsewhere: Elsewhere, page: Page) -> None:
     agent = Agent(elsewhere.site)
     url = elsewhere.run(agent.ask())
@@ -91,6 +92,7 @@ def test_a_person_reads_the_exact_input_and_approves_by_keyboard(elsewhere: Else
     assert elsewhere.site.backend.disabled == [["d1", "<b>d2</b>"]]
 
 
+@pytest.mark.requirement("7.4-the-pages-own-form-decides")
 def test_a_person_denies(elsewhere: Elsewhere, page: Page) -> None:
     page.goto(elsewhere.run(Agent(elsewhere.site).ask()))
     page.get_by_role("button", name="Deny").click()

@@ -59,15 +59,18 @@ def compiled(root: Path) -> None:
     write_contract(root, compile_project(root).manifest)
 
 
+@pytest.mark.requirement("3.7-from-source-to-surface")
 def test_a_compiled_program_runs(root: Path) -> None:
     compiled(root)
     assert run(root) == "['d1']\n"
 
 
+@pytest.mark.requirement("3.7-load")
 def test_without_a_contract_it_says_what_to_do(root: Path) -> None:
     assert run(root) == "FileNotFoundError no remit.contract.json beside app.py\n  do  remit compile\n"
 
 
+@pytest.mark.requirement("3.8-a-mismatch-shows-both-sides")
 def test_a_class_edited_since_is_refused_with_both_sides_and_the_reason(root: Path) -> None:
     compiled(root)
     (root / "app.py").write_text(APP.replace("ids: list[str])", 'ids: list[str], mode: str = "a")'), encoding="utf-8")
@@ -79,12 +82,14 @@ def test_a_class_edited_since_is_refused_with_both_sides_and_the_reason(root: Pa
     )
 
 
+@pytest.mark.requirement("3.3-static-metadata")
 def test_a_handler_may_change_without_a_new_contract(root: Path) -> None:
     compiled(root)
     (root / "app.py").write_text(APP.replace("self.rows = ids", "self.rows = ids * 2"), encoding="utf-8")
     assert run(root) == "['d1', 'd1']\n"
 
 
+@pytest.mark.requirement("13.4-canonical")
 def test_a_project_compiles_to_the_same_bytes_where_it_was_copied(root: Path, tmp_path: Path) -> None:
     compiled(root)
     copy = tmp_path / "copy"
@@ -95,6 +100,7 @@ def test_a_project_compiles_to_the_same_bytes_where_it_was_copied(root: Path, tm
     assert (copy / "remit.contract.json").read_bytes() == (root / "remit.contract.json").read_bytes()
 
 
+@pytest.mark.requirement("3.8-under-oo")
 def test_without_docstrings_mounting_says_so(root: Path) -> None:
     compiled(root)
     said = run(root, "-OO")

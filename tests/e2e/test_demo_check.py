@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 DEMO = [sys.executable, "-m", "examples.devices.demo"]
 
 
+@pytest.mark.requirement("0-the-main-job")
 @pytest.mark.timeout(180)
 @pytest.mark.usefixtures("browser")
 def test_every_step_of_the_check_is_ok_with_client_door_and_browser() -> None:
@@ -49,6 +50,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str, Path]]:
     assert not state.exists()
 
 
+@pytest.mark.requirement("0-the-main-job")
 @pytest.mark.timeout(180)
 def test_a_visiting_agent_waits_for_the_person(browser: Browser, served: tuple[str, str, Path]) -> None:
     url, password, state = served

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from remit import ConfirmationStatus, Failed, Ok
@@ -10,6 +11,7 @@ from tests.e2e.served_console import DISABLE, SELECT, Served, agent_in, approve,
 FIELDS = ".remit-fields td code"
 
 
+@pytest.mark.requirement("7.4-the-dialog-of-a-home-decides")
 def test_an_approved_request_runs_exactly_once(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     before = served.effects()
@@ -34,6 +36,7 @@ def test_an_approved_request_runs_exactly_once(served: Served, operator: Browser
     expect(page.locator("td.device-state", has_text="disabled").first).to_be_visible()
 
 
+@pytest.mark.requirement("7.4-the-dialog-of-a-home-decides")
 def test_a_denied_request_does_not_run(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     before = served.effects()
@@ -47,6 +50,7 @@ def test_a_denied_request_does_not_run(served: Served, operator: BrowserContext)
     assert served.effects() == before
 
 
+@pytest.mark.requirement("7.4-a-decider-sees-only-its-own", "14.1-several-clients")
 def test_each_page_shows_its_own_request_and_counts_all_of_its_person(
     served: Served, people: dict[str, BrowserContext]
 ) -> None:
@@ -71,6 +75,7 @@ def test_each_page_shows_its_own_request_and_counts_all_of_its_person(
     expect(dialog(first)).to_have_count(1)
 
 
+@pytest.mark.requirement("14.1-one-question-at-a-time")
 def test_one_question_is_asked_at_a_time(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     second = agent_in(served, agent.view, "second agent")
@@ -85,6 +90,7 @@ def test_one_question_is_asked_at_a_time(served: Served, operator: BrowserContex
     expect(page.locator(".remit-waiting a")).to_have_text("2 requests wait for your decision")
 
 
+@pytest.mark.requirement("7.2-approve-works-when-all-was-shown")
 def test_approve_works_only_after_everything_was_on_the_screen(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     confirmation = agent.asks(agent.enabled(40))
@@ -108,6 +114,7 @@ def test_approve_works_only_after_everything_was_on_the_screen(served: Served, o
     assert agent.request(confirmation).status is ConfirmationStatus.PENDING
 
 
+@pytest.mark.requirement("7.2-shown-whole-field-by-field", "7.2-refused-characters-are-escapes")
 def test_refused_characters_are_shown_as_escapes_and_nothing_is_cut(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     copilot = agent_in(served, agent.view, "copilot", kind="test", scope=None, confirm=["server-mutation"])
@@ -124,6 +131,7 @@ def test_refused_characters_are_shown_as_escapes_and_nothing_is_cut(served: Serv
     expect(rows.filter(has_text="Lobby")).to_contain_text("the agent")
 
 
+@pytest.mark.requirement("7.12-an-ended-dialog-closes-or-says-so")
 def test_a_withdrawn_request_closes_its_dialog_and_says_so(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     confirmation = agent.asks(agent.enabled(1))
@@ -135,6 +143,7 @@ def test_a_withdrawn_request_closes_its_dialog_and_says_so(served: Served, opera
     expect(page.get_by_text("the agent took it back. It does not happen.")).to_be_visible()
 
 
+@pytest.mark.requirement("7.12-an-ended-dialog-closes-or-says-so")
 def test_leaving_the_part_of_the_page_ends_its_question(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     agent.asks(agent.enabled(1))
@@ -146,6 +155,7 @@ def test_leaving_the_part_of_the_page_ends_its_question(served: Served, operator
     expect(page.get_by_text("the part of the page it belonged to has been closed")).to_be_visible()
 
 
+@pytest.mark.requirement("7.4-a-decider-is-signed-in-when-deciding")
 def test_whoever_signed_out_meanwhile_approves_nothing(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     confirmation = agent.asks(agent.enabled(1))
@@ -162,6 +172,7 @@ def test_whoever_signed_out_meanwhile_approves_nothing(served: Served, operator:
         served.handles.sign_ins._signed_in[login] = person
 
 
+@pytest.mark.requirement("7.1-bound-to-bound-values")
 def test_a_selection_made_after_asking_is_not_what_was_approved(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     before = served.effects()

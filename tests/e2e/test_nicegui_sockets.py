@@ -70,6 +70,7 @@ def status_of(served: Served, path: str, **headers: str) -> int:
     return status
 
 
+@pytest.mark.requirement("14.1-events-of-its-own-connection")
 def test_a_foreign_socket_without_a_cookie_cannot_press_approve(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     confirmation = agent.asks(agent.enabled(1))
@@ -88,6 +89,7 @@ def test_a_foreign_socket_without_a_cookie_cannot_press_approve(served: Served, 
     assert agent.request(confirmation).status is ConfirmationStatus.APPROVED
 
 
+@pytest.mark.requirement("14.1-login-at-the-upgrade")
 def test_a_socket_of_another_session_that_names_the_page_is_not_accepted(
     served: Served, people: dict[str, BrowserContext]
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_socket_of_another_session_that_names_the_page_is_not_accepted(
                 pass
 
 
+@pytest.mark.requirement("14.1-events-of-its-own-connection")
 def test_a_forged_report_that_the_dialog_was_drawn_is_ignored(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     # The browser says that nobody sees the page, so the question cannot have been drawn.
@@ -120,12 +123,14 @@ def test_a_forged_report_that_the_dialog_was_drawn_is_ignored(served: Served, op
     expect(approve(page)).to_be_disabled()
 
 
+@pytest.mark.requirement("15.4-hosts")
 @pytest.mark.parametrize("path", ["/", "/login", "/devices", "/remit/confirmations", "/remit/mcp", "/_nicegui_ws/"])
 def test_a_foreign_host_is_misdirected_everywhere(served: Served, path: str) -> None:
     assert status_of(served, path, Host="evil.example") == 421
     assert status_of(served, path, Host=f"127.0.0.1:{served.port}") != 421
 
 
+@pytest.mark.requirement("14.1-host-and-origin-at-the-upgrade")
 def test_a_foreign_origin_opens_no_socket(served: Served) -> None:
     with foreign_socket(served, headers={"Origin": served.base}):
         pass

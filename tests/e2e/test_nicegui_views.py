@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from remit import ConfirmationStatus, Failed, Ok
@@ -12,6 +13,7 @@ VERSIONS = "view:devices.firmware.readVersions"
 NAVIGATE = "view:app.navigation.goTo"
 
 
+@pytest.mark.requirement("11.12-open-means-connected")
 def test_building_a_page_opens_no_view_before_its_browser_connects(served: Served, operator: BrowserContext) -> None:
     assert operator.request.get(f"{served.base}/devices").ok
     assert len(served.views()) == 1 and served.opened() == []
@@ -21,6 +23,7 @@ def test_building_a_page_opens_no_view_before_its_browser_connects(served: Serve
     assert len(served.opened()) == 1
 
 
+@pytest.mark.requirement("14.1-nobody-signed-in")
 def test_nobody_signed_in_is_sent_to_the_sign_in_page(served: Served, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(f"{served.base}/reports")
@@ -33,6 +36,7 @@ def test_nobody_signed_in_is_sent_to_the_sign_in_page(served: Served, browser: B
     page.close()
 
 
+@pytest.mark.requirement("4.12-a-hidden-tab")
 def test_the_hidden_tab_is_unavailable_until_the_person_opens_it(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     assert agent.reason(VERSIONS) == "The tab “firmware” is not open"
@@ -47,6 +51,7 @@ def test_the_hidden_tab_is_unavailable_until_the_person_opens_it(served: Served,
     assert isinstance(refused, Failed) and refused.error.code == "CAPABILITY_NOT_AVAILABLE"
 
 
+@pytest.mark.requirement("4.12-a-closed-dialog")
 def test_the_details_can_be_read_while_the_person_has_them_open(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     details = "view:devices.drawer.readDetails"
@@ -60,6 +65,7 @@ def test_the_details_can_be_read_while_the_person_has_them_open(served: Served, 
     assert read.output["id"] == page.locator(".drawer dd").first.inner_text()
 
 
+@pytest.mark.requirement("4.12-a-disconnected-client", "7.12-a-gap-is-no-end")
 def test_a_lost_socket_hides_the_view_and_its_return_brings_it_back(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     (view,) = served.opened()
@@ -76,6 +82,7 @@ def test_a_lost_socket_hides_the_view_and_its_return_brings_it_back(served: Serv
     assert agent.reason(READ) is None and agent.listed()[READ].registration == registration
 
 
+@pytest.mark.requirement("7.12-a-reload-ends-the-old-view")
 def test_a_reload_closes_the_old_view_and_ends_its_request_at_once(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     (old,) = served.opened()
@@ -94,6 +101,7 @@ def test_a_reload_closes_the_old_view_and_ends_its_request_at_once(served: Serve
     expect(dialog(page)).to_have_count(0)
 
 
+@pytest.mark.requirement("6.8-a-listing-after-the-answer-is-right", "14.1-navigation-keeps-the-view")
 def test_navigation_keeps_the_view_and_replaces_its_parts(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     opened, old = served.opened(), agent.listed()[READ].registration
@@ -111,6 +119,7 @@ def test_navigation_keeps_the_view_and_replaces_its_parts(served: Served, operat
     assert agent.listed()[READ].registration != old
 
 
+@pytest.mark.requirement("11.12-until-the-disconnect")
 def test_closing_the_page_takes_its_view_away(served: Served, operator: BrowserContext) -> None:
     page, agent = open_page(served, operator)
     page.close()
@@ -121,6 +130,7 @@ def test_closing_the_page_takes_its_view_away(served: Served, operator: BrowserC
     assert isinstance(ended, Failed) and ended.error.code == "CANCELLED"
 
 
+@pytest.mark.requirement("14.1-signing-out")
 def test_signing_out_ends_what_agents_reach_in_every_page(served: Served, browser: Browser) -> None:
     context = browser.new_context()
     auditor = served.handles.person("auditor")

@@ -48,6 +48,7 @@ def test_every_planted_fault_is_watched_for() -> None:
     assert {patch.stem for patch in PATCHES.glob("*.patch")} == set(WATCHED_BY)
 
 
+@pytest.mark.requirement("0-the-main-job")
 @pytest.mark.parametrize("fault", sorted(WATCHED_BY))
 def test_a_planted_fault_turns_the_step_red_that_watches_for_it(fault: str, copy: Path) -> None:
     applied = apply(PATCHES / f"{fault}.patch", copy)

@@ -117,12 +117,14 @@ def test_a_sealed_class_gives_plans_with_everything_a_call_needs() -> None:
     assert [policy.name for policy in refer.policies] == ["authenticated"]
 
 
+@pytest.mark.requirement("3.8-computed-once")
 def test_plans_are_computed_once_per_class() -> None:
     cls = table()
     authority = Authority(contract(cls))
     assert authority.seal(cls) is authority.seal(cls)
 
 
+@pytest.mark.requirement("3.8-a-mismatch-names-the-field")
 @pytest.mark.parametrize(
     ("edited", "text"),
     [
@@ -151,6 +153,7 @@ def test_a_class_edited_since_is_refused_by_the_field_that_differs(edited: Calla
     assert caught.value.do == "remit compile; review; commit"
 
 
+@pytest.mark.requirement("3.8-a-mismatch-shows-both-sides")
 def test_the_error_shows_both_sides_and_why() -> None:
     with pytest.raises(DefinitionError) as caught:
         Authority(contract(table())).seal(table(mode=True))
@@ -158,6 +161,7 @@ def test_the_error_shows_both_sides_and_why() -> None:
     assert caught.value.facts[2][1].startswith("`mode` is new in test_contract_authority.py:")
 
 
+@pytest.mark.requirement("3.8-never-compiled")
 def test_a_class_that_was_never_compiled_is_refused() -> None:
     class Other(Component, type="t.other"):
         """Other."""
@@ -166,6 +170,7 @@ def test_a_class_that_was_never_compiled_is_refused() -> None:
         Authority(contract(table())).seal(Other)
 
 
+@pytest.mark.requirement("3.8-never-compiled")
 def test_a_reference_that_was_never_compiled_is_refused() -> None:
     class Table(Component, type="t.table"):
         """A table."""
@@ -179,6 +184,7 @@ def test_a_reference_that_was_never_compiled_is_refused() -> None:
         Authority(contract(Before)).seal(Table)
 
 
+@pytest.mark.requirement("3.8-never-compiled")
 def test_a_capability_that_left_the_class_is_refused() -> None:
     class Table(Component, type="t.table", policies=(require_grant("view"),)):
         """A table."""
@@ -187,6 +193,7 @@ def test_a_capability_that_left_the_class_is_refused() -> None:
         Authority(contract(table())).seal(Table)
 
 
+@pytest.mark.requirement("3.8-patched-is-refused")
 def test_a_function_patched_before_the_first_mount_is_refused() -> None:
     cls: Any = table()
     authority = Authority(contract(cls))
@@ -195,6 +202,7 @@ def test_a_function_patched_before_the_first_mount_is_refused() -> None:
         authority.seal(cls)
 
 
+@pytest.mark.requirement("3.8-patched-is-refused")
 def test_a_capability_replaced_after_the_first_mount_is_refused() -> None:
     cls: Any = table()
     authority = Authority(contract(cls))
@@ -213,6 +221,7 @@ def written(tmp_path: Path, manifest: Manifest) -> Path:
     return file
 
 
+@pytest.mark.requirement("3.7-load")
 def test_an_authority_is_loaded_by_path_or_beside_a_file(tmp_path: Path) -> None:
     manifest = contract(table(), exposure={"mcp": ["view:t.**"]}, policies=["authenticated"])
     file = written(tmp_path, manifest)
@@ -230,6 +239,7 @@ def test_an_authority_is_loaded_by_path_or_beside_a_file(tmp_path: Path) -> None
         assert list(authority.operations) == ["things.disable"]
 
 
+@pytest.mark.requirement("3.7-the-search-stops-at-the-first-project")
 def test_the_search_stops_at_the_first_project(tmp_path: Path) -> None:
     written(tmp_path, contract(table()))
     inner = tmp_path / "inner"
@@ -246,6 +256,7 @@ def test_load_says_what_it_takes() -> None:
             Authority.load(**arguments)
 
 
+@pytest.mark.requirement("13.3-pending-authority")
 def test_inside_the_compiler_nothing_is_read_and_nothing_can_be_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REMIT_COMPILE", "1")
     authority = Authority.load("nowhere.json")
@@ -255,6 +266,7 @@ def test_inside_the_compiler_nothing_is_read_and_nothing_can_be_mounted(monkeypa
         authority.seal(table())
 
 
+@pytest.mark.requirement("3.7-immutable")
 def test_an_authority_cannot_be_changed() -> None:
     authority: Any = Authority(contract(table()))
     for name in ("hash", "policies", "exposure", "operations", "pending", "other"):
@@ -270,6 +282,7 @@ def forged(manifest: Manifest, change: Callable[[Any], None]) -> bytes:
     return json.dumps(form).encode()
 
 
+@pytest.mark.requirement("3.7-verified")
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -295,22 +308,26 @@ def test_a_forged_contract_does_not_load(tmp_path: Path, change: Callable[[Any],
     assert text in str(caught.value)
 
 
+@pytest.mark.requirement("3.7-verified")
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b'"x"', b"\xff", b"[" * 100_000])
 def test_what_is_no_contract_does_not_load(data: bytes) -> None:
     with pytest.raises(DefinitionError, match="is no contract"):
         parse(data)
 
 
+@pytest.mark.requirement("13.4-generator-apart-from-the-hash")
 def test_the_generator_is_apart_from_the_hash() -> None:
     data = forged(contract(table()), lambda form: form.update(generator="remit 99"))
     assert parse(data).hash == contract(table()).hash
 
 
+@pytest.mark.requirement("3.7-one-class-a-type")
 def test_two_classes_of_one_type_are_no_contract() -> None:
     with pytest.raises(DefinitionError, match="two classes declare this type"):
         contract(table(), table())
 
 
+@pytest.mark.requirement("10.10-one-id-for-all-references")
 def test_two_components_may_refer_to_one_operation() -> None:
     class Other(Component, type="t.other"):
         """Other."""

@@ -61,6 +61,7 @@ class Table(Component, type="t.table", title="Table", tags=("a",)):
         return self.rows
 
 
+@pytest.mark.requirement("3.10-inert")
 def test_a_class_declares_ids_and_an_instance_is_an_ordinary_object() -> None:
     assert isinstance(Table.read_all_rows, Observation)
     assert isinstance(Table.open_row, Action)
@@ -74,6 +75,7 @@ def test_a_class_declares_ids_and_an_instance_is_an_ordinary_object() -> None:
     assert weakref.ref(table)() is table
 
 
+@pytest.mark.requirement("3.1-attached-come-back-undecorated")
 def test_attached_functions_come_back_undecorated_and_may_share_a_name() -> None:
     assert Table.has_rows(Table()) is True
     assert Table.select.attached["available"] is Table.has_rows
@@ -90,6 +92,7 @@ def test_the_declaration_is_sealed_with_the_class() -> None:
     assert list(declaration.capabilities) == ["read_all_rows", "open_row", "select", "disable"]
 
 
+@pytest.mark.requirement("3.8-frozen-metadata")
 def test_capabilities_cannot_be_replaced_on_class_or_instance() -> None:
     changes: list[Callable[[], None]] = [
         lambda: setattr(Table, "select", None),
@@ -108,6 +111,7 @@ def test_capabilities_cannot_be_replaced_on_class_or_instance() -> None:
         table.disable = None
 
 
+@pytest.mark.requirement("3.8-frozen-metadata")
 def test_metadata_of_a_capability_is_read_only() -> None:
     capability: Any = Table.select
     for name in ("id", "kind", "effect", "function", "options", "names", "attached", "bindings", "meta"):
@@ -183,6 +187,7 @@ def test_mixins_abstract_bases_and_generics_fit() -> None:
     assert Both[int]().read() == 7
 
 
+@pytest.mark.requirement("3.1-dataclass-with-slots")
 @pytest.mark.parametrize("slots", [False, True])
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_dataclass_is_a_component(slots: bool, frozen: bool) -> None:
@@ -288,6 +293,7 @@ def test_the_error_reads_like_a_sentence_with_a_place_and_a_deed() -> None:
     assert str(caught.value).endswith("\n  do  write a docstring; its first paragraph is what an agent reads")
 
 
+@pytest.mark.requirement("3.1-nothing-undecorated-is-exposed")
 def test_a_method_that_is_not_decorated_is_nothing_to_agents() -> None:
     declaration = declaration_of(Table)
     assert declaration is not None

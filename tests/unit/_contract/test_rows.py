@@ -28,6 +28,7 @@ def blocks(cls: type, operations: Operations = NONE) -> dict[str, dict[str, Any]
     return {row.attribute: dict(row.block) for row in rows_of(cls, operations).capabilities}
 
 
+@pytest.mark.requirement("3.3-a-row-holds-everything")
 def test_a_row_holds_everything_a_reviewer_must_see() -> None:
     class Table(Component, type="t.table", tags=("x",), doors=("embedded",)):
         """A table."""
@@ -73,6 +74,7 @@ def test_a_row_holds_everything_a_reviewer_must_see() -> None:
     }
 
 
+@pytest.mark.requirement("3.13-a-capabilitys-own-doors")
 def test_doors_of_a_capability_stand_instead_of_those_of_its_component() -> None:
     class Table(Component, type="t.table", doors=("embedded",)):
         """A table."""
@@ -85,6 +87,7 @@ def test_doors_of_a_capability_stand_instead_of_those_of_its_component() -> None
     assert blocks(Table)["read"]["doors"] == ["mcp", "test"]
 
 
+@pytest.mark.requirement("3.9-policies-are-recorded")
 def test_a_policy_is_recorded_with_the_methods_it_has() -> None:
     class Hours(Policy, name="hours"):
         def discover(self, ctx: PolicyContext) -> Decision:
@@ -101,6 +104,7 @@ def test_a_policy_is_recorded_with_the_methods_it_has() -> None:
     assert "test_rows" not in recorded["class"]
 
 
+@pytest.mark.requirement("3.11-observation-declares-its-output")
 def test_an_observation_declares_what_it_returns() -> None:
     for hint in (None, "missing"):
 
@@ -141,6 +145,7 @@ def test_refused_in_a_return_type_is_no_output() -> None:
     assert found["three"]["output"] is None
 
 
+@pytest.mark.requirement("10.2-opt-in-and-ceiling")
 @pytest.mark.parametrize(
     ("effect", "confirmation", "audit", "idempotent", "reversible"),
     [
@@ -171,6 +176,7 @@ def made(target: Reference) -> type:
     return Table
 
 
+@pytest.mark.requirement("3.4-lowering-needs-a-reason")
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -190,6 +196,7 @@ def test_a_level_is_not_lowered_in_silence(operations: Operations, target: Refer
     assert caught.value.place.startswith("test_rows.py:")
 
 
+@pytest.mark.requirement("3.4-lowering-needs-a-reason")
 def test_a_lowered_level_carries_its_reason_and_a_raised_one_needs_none(operations: Operations) -> None:
     lowered = blocks(
         made(reference("domain:destructive", confirmation="optional", reason="A policy asks.")), operations
@@ -199,6 +206,7 @@ def test_a_lowered_level_carries_its_reason_and_a_raised_one_needs_none(operatio
     assert raised["x"]["confirmation"] == "required"
 
 
+@pytest.mark.requirement("10.3-bound-paths-are-locked")
 def test_bound_fields_leave_the_schema_of_the_agent(operations: Operations) -> None:
     class Table(Component, type="t.table"):
         """A table."""
@@ -216,6 +224,7 @@ def test_bound_fields_leave_the_schema_of_the_agent(operations: Operations) -> N
     assert "ids" in operations["destructive"].input_schema["properties"]  # type: ignore[operator]
 
 
+@pytest.mark.requirement("10.3-bindings-are-static")
 def test_binding_a_field_the_operation_does_not_take_is_refused(operations: Operations) -> None:
     class Table(Component, type="t.table"):
         """A table."""
@@ -258,6 +267,7 @@ def test_what_is_no_component_is_a_type_error_that_says_what_to_do() -> None:
             rows_of(value, NONE)  # type: ignore[arg-type]
 
 
+@pytest.mark.requirement("3.8-patched-is-refused")
 def test_a_capability_replaced_behind_the_guard_is_found() -> None:
     class Table(Component, type="t.table"):
         """A table."""

@@ -36,6 +36,7 @@ def claims(**changed: Any) -> dict[str, Any]:
     return {key: value for key, value in {**usual, **changed}.items() if value is not None}
 
 
+@pytest.mark.requirement("11.11-what-a-token-says")
 @pytest.mark.parametrize("keys", [Keys.fresh(), Keys("k1", {"k1": SECRET})], ids=["EdDSA", "HS256"])
 def test_a_token_says_whose_views_which_agent_and_what_scope(keys: Keys) -> None:
     issuer = delegations(keys)
@@ -49,6 +50,7 @@ def test_a_token_says_whose_views_which_agent_and_what_scope(keys: Keys) -> None
     assert "view:devices.table.read" in found.consumer.scope
 
 
+@pytest.mark.requirement("11.11-every-token-is-a-consumer")
 def test_every_token_is_another_consumer() -> None:
     issuer = delegations()
     first, second = (issuer.verify(issuer.mint(PERSON, actor="agent", scope=["view:**"])) for _ in range(2))
@@ -57,6 +59,7 @@ def test_every_token_is_another_consumer() -> None:
     assert first.consumer.key != second.consumer.key
 
 
+@pytest.mark.requirement("11.11-fifteen-minutes")
 def test_a_token_lives_from_its_minting_to_its_last_second() -> None:
     clock = ManualClock()
     issuer = delegations(clock=clock)
@@ -67,6 +70,7 @@ def test_a_token_lives_from_its_minting_to_its_last_second() -> None:
     assert issuer.verify(token) is None
 
 
+@pytest.mark.requirement("11.11-not-before")
 def test_a_token_of_the_future_is_none() -> None:
     clock = ManualClock()
     keys = Keys.fresh()
@@ -75,6 +79,7 @@ def test_a_token_of_the_future_is_none() -> None:
     assert delegations(keys, ManualClock()).verify(token) is None
 
 
+@pytest.mark.requirement("11.11-keys-rotate")
 def test_an_older_key_still_verifies_and_an_unknown_one_does_not() -> None:
     old, new = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
     token = delegations(Keys("k1", {"k1": old})).mint(PERSON, actor="agent", scope=["view:**"])
@@ -82,6 +87,7 @@ def test_an_older_key_still_verifies_and_an_unknown_one_does_not() -> None:
     assert delegations(Keys("k2", {"k2": new})).verify(token) is None
 
 
+@pytest.mark.requirement("14.0-keys")
 def test_keys_are_taken_as_pem_too() -> None:
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -92,6 +98,7 @@ def test_keys_are_taken_as_pem_too() -> None:
         Keys("k", {"k": public})
 
 
+@pytest.mark.requirement("11.11-every-claim-has-its-shape")
 @pytest.mark.parametrize(
     "changed",
     [
@@ -121,6 +128,7 @@ def test_a_signed_token_that_is_not_of_the_shape_is_none(changed: dict[str, Any]
     assert verifier.verify(token(claims(**changed))) is None
 
 
+@pytest.mark.requirement("11.11-the-key-decides-the-algorithm")
 def test_the_key_decides_the_algorithm() -> None:
     key = Ed25519PrivateKey.generate()
     public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
@@ -132,11 +140,13 @@ def test_the_key_decides_the_algorithm() -> None:
     assert verifier.verify(f"{head}.{body}.") is None
 
 
+@pytest.mark.requirement("11.11-every-claim-has-its-shape")
 @pytest.mark.parametrize("text", ["", "a.b.c", "é.é.é", "x" * 10_000, "\ud800"])
 def test_any_other_text_is_none(text: str) -> None:
     assert delegations().verify(text) is None
 
 
+@pytest.mark.requirement("11.11-what-no-token-may-say")
 def test_what_no_token_may_say_is_refused_when_it_is_minted() -> None:
     issuer = delegations()
     with pytest.raises(DefinitionError):
@@ -149,6 +159,7 @@ def test_what_no_token_may_say_is_refused_when_it_is_minted() -> None:
         issuer.mint(PERSON, actor="agent", scope=["view:**"], ttl=0)
 
 
+@pytest.mark.requirement("14.0-keys")
 def test_a_short_secret_and_a_missing_active_key_are_refused() -> None:
     with pytest.raises(ValueError, match="32 bytes"):
         Keys("k", {"k": b"short"})

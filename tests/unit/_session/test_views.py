@@ -1,5 +1,7 @@
 """Which view a consumer works in: chosen by itself while there is one, by name else, and never by focus."""
 
+import pytest
+
 from remit import Authority, Limits, ManualClock, Principal, Surface
 from remit._contract.manifest import assemble
 from remit._session.session import Session
@@ -37,10 +39,12 @@ class Desk:
         return found.id if isinstance(found, Session) else type(found)
 
 
+@pytest.mark.requirement("11.12-no-view-is-open")
 def test_with_no_view_there_is_nothing() -> None:
     assert Desk().chosen() is Nothing
 
 
+@pytest.mark.requirement("11.12-open-means-connected")
 def test_a_view_that_was_built_and_never_connected_is_not_open() -> None:
     desk = Desk()
     desk.views.disconnect(desk.open("vew_1"))
@@ -48,6 +52,7 @@ def test_a_view_that_was_built_and_never_connected_is_not_open() -> None:
     assert desk.views.open_views(ADA.key) == ()
 
 
+@pytest.mark.requirement("11.12-the-only-view-is-chosen-and-sticks")
 def test_the_only_view_is_chosen_and_kept_when_others_open() -> None:
     desk = Desk()
     desk.open("vew_1")
@@ -57,6 +62,7 @@ def test_the_only_view_is_chosen_and_kept_when_others_open() -> None:
     assert desk.chosen(OTHER) is Ambiguous
 
 
+@pytest.mark.requirement("11.12-one-person-never-reaches-anothers-view")
 def test_a_view_of_another_person_is_neither_chosen_nor_named() -> None:
     desk = Desk()
     desk.open("vew_bob", BOB)
@@ -66,6 +72,7 @@ def test_a_view_of_another_person_is_neither_chosen_nor_named() -> None:
     assert desk.views.chosen(AGENT, ADA.key, only="vew_bob") == Nothing()
 
 
+@pytest.mark.requirement("11.12-else-to-the-only-view-left")
 def test_a_choice_by_itself_moves_to_the_only_view_left_and_else_ends() -> None:
     desk = Desk()
     desk.open("vew_1")
@@ -79,6 +86,7 @@ def test_a_choice_by_itself_moves_to_the_only_view_left_and_else_ends() -> None:
     assert desk.chosen() is Ambiguous
 
 
+@pytest.mark.requirement("11.12-a-reload-takes-the-choice-along")
 def test_a_reload_takes_the_choice_along() -> None:
     desk = Desk()
     old = desk.open("vew_1", tab="tab-1")
@@ -99,6 +107,7 @@ def test_a_reload_takes_the_choice_along() -> None:
     assert desk.chosen() == "vew_3"
 
 
+@pytest.mark.requirement("11.12-one-person-never-reaches-anothers-view")
 def test_the_tab_of_another_person_replaces_nothing() -> None:
     desk = Desk()
     desk.open("vew_1", tab="tab-1")
@@ -107,6 +116,7 @@ def test_the_tab_of_another_person_replaces_nothing() -> None:
     assert desk.chosen() == "vew_1"
 
 
+@pytest.mark.requirement("11.12-a-chosen-view-that-closed-is-told-once")
 def test_a_view_chosen_by_name_that_closed_is_told_once() -> None:
     desk = Desk()
     desk.open("vew_1")
@@ -130,6 +140,7 @@ def test_a_view_chosen_by_name_that_is_only_away_is_waited_for() -> None:
     assert desk.chosen() == "vew_1"
 
 
+@pytest.mark.requirement("11.11-a-session-claim-confines")
 def test_a_token_for_one_view_reaches_no_other() -> None:
     desk = Desk()
     one = desk.open("vew_1")
@@ -148,6 +159,7 @@ def test_looking_chooses_nothing() -> None:
     assert desk.chosen() is Ambiguous
 
 
+@pytest.mark.requirement("11.12-titles-are-unique")
 def test_equal_titles_are_told_apart() -> None:
     desk = Desk()
     for name, title in [("vew_1", "Devices"), ("vew_2", "Reports"), ("vew_3", "Devices")]:
@@ -155,6 +167,7 @@ def test_equal_titles_are_told_apart() -> None:
     assert [view["title"] for view in desk.views.told(ADA.key)] == ["Devices", "Reports", "Devices (2)"]
 
 
+@pytest.mark.requirement("12.5-notices-to-whom-they-concern")
 def test_a_principal_is_told_of_its_own_views_only() -> None:
     desk, heard = Desk(), list[str]()
     end = desk.views.on_change(ADA.key, lambda: heard.append("ada"))

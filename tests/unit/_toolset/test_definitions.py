@@ -37,6 +37,7 @@ def descriptor(
     )
 
 
+@pytest.mark.requirement("12.2-prefix")
 def test_the_prefix_names_plane_effect_and_confirmation() -> None:
     assert define(descriptor()).description == "[view · local-state] Replace the row selection."
     grave = descriptor(Effect.DESTRUCTIVE, Confirmation.ALWAYS, kind=Kind.REFERENCE)
@@ -45,6 +46,7 @@ def test_the_prefix_names_plane_effect_and_confirmation() -> None:
     assert define(mild).description.startswith("[domain · server-mutation · may require confirmation] ")
 
 
+@pytest.mark.requirement("12.8-a-consumers-confirm-is-shown")
 @pytest.mark.parametrize("confirm", ["local-state", "view:devices.**"])
 def test_a_consumer_that_always_needs_a_person_is_told_so(confirm: str) -> None:
     consumer = Consumer("copilot", kind="embedded", confirm=[confirm])
@@ -52,6 +54,7 @@ def test_a_consumer_that_always_needs_a_person_is_told_so(confirm: str) -> None:
     assert told.description.startswith("[view · local-state · requires confirmation] ")
 
 
+@pytest.mark.requirement("12.5-annotations", "12.8-hints-only-towards-caution")
 def test_hints_are_mapped_only_towards_caution() -> None:
     read = define(descriptor(Effect.READ, kind=Kind.OBSERVATION)).hints
     assert (read.read_only, read.destructive, read.idempotent, read.open_world) == (True, False, True, False)
@@ -61,6 +64,7 @@ def test_hints_are_mapped_only_towards_caution() -> None:
     assert (mutation.read_only, mutation.destructive, mutation.open_world) == (False, True, True)
 
 
+@pytest.mark.requirement("12.5-output-schemas")
 def test_an_output_that_is_no_object_travels_under_result() -> None:
     listed = define(
         descriptor(output={"type": "array", "items": {"$ref": "#/$defs/Row"}, "$defs": {"Row": {"type": "string"}}})
@@ -76,12 +80,14 @@ def test_an_output_that_is_no_object_travels_under_result() -> None:
     assert listed.structured(["a"]) == {"result": ["a"]}
 
 
+@pytest.mark.requirement("12.5-output-schemas")
 def test_an_object_output_travels_as_it_is_and_no_output_has_no_structure() -> None:
     as_it_is = define(descriptor(output={"type": "object", "properties": {}}))
     assert as_it_is.structured({"ids": []}) == {"ids": []}
     assert define(descriptor()).structured(None) is None
 
 
+@pytest.mark.requirement("12.5-output-schemas")
 def test_a_root_that_only_points_into_its_definitions_is_inlined() -> None:
     pointing = {
         "$ref": "#/$defs/State",
@@ -91,6 +97,7 @@ def test_a_root_that_only_points_into_its_definitions_is_inlined() -> None:
     assert define(descriptor(output=pointing)).wraps is False
 
 
+@pytest.mark.requirement("12.2-definitions-are-stable")
 def test_a_definition_is_made_once_and_its_bytes_are_stable() -> None:
     definitions, one = Definitions(Consumer("a", kind="test"), ManualClock()), descriptor()
     assert definitions.of(one) is definitions.of(one)

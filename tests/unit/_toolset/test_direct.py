@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import orjson
+import pytest
 
 from remit._base.clock import ManualClock
 from remit._model.consumer import Consumer
@@ -137,6 +138,7 @@ def required() -> AgentError:
     return confirmation_required("cnf_1", summary="Disable", expires_at="2026-01-01T12:02:00Z", effect="destructive")
 
 
+@pytest.mark.requirement("12.1-the-pinned-registration-is-sent")
 async def test_an_action_carries_the_registration_it_was_listed_with() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", READ, SELECT)
@@ -146,6 +148,7 @@ async def test_an_action_carries_the_registration_it_was_listed_with() -> None:
     assert surface.asked == [Invocation("view:devices.table.selectRows", {"ids": ["d1"]}, "call_1", "default", "reg_1")]
 
 
+@pytest.mark.requirement("12.1-a-listing-moves-no-pin", "12.1-the-stale-answer-shows-the-successor")
 async def test_an_action_listed_for_an_earlier_mount_is_sent_with_the_earlier_registration() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", SELECT)
@@ -163,6 +166,7 @@ async def test_an_action_listed_for_an_earlier_mount_is_sent_with_the_earlier_re
     assert surface.asked[-1].registration == "reg_2"
 
 
+@pytest.mark.requirement("12.1-an-observation-renews-pins")
 async def test_reading_a_component_is_seeing_it() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", READ, SELECT)
@@ -176,6 +180,7 @@ async def test_reading_a_component_is_seeing_it() -> None:
     assert surface.asked[-1].registration == "reg_2"
 
 
+@pytest.mark.requirement("12.1-an-observation-renews-pins")
 async def test_a_read_that_failed_is_not_seeing() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", READ, SELECT)
@@ -189,6 +194,7 @@ async def test_a_read_that_failed_is_not_seeing() -> None:
     assert surface.asked[-1].registration == "reg_1"
 
 
+@pytest.mark.requirement("12.1-unlisted")
 async def test_an_action_that_was_never_listed_names_a_registration_that_lives_nowhere() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", SELECT)
@@ -201,6 +207,7 @@ async def test_an_action_that_was_never_listed_names_a_registration_that_lives_n
     assert surface.asked[-1].registration == "reg_1"
 
 
+@pytest.mark.requirement("12.1-the-pinned-registration-is-sent")
 async def test_a_tool_that_has_gone_is_sent_as_it_was_listed() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", READ, SELECT)
@@ -212,6 +219,7 @@ async def test_a_tool_that_has_gone_is_sent_as_it_was_listed() -> None:
     assert [(i.capability_id, i.registration) for i in surface.asked] == [(READ.id, "reg_1"), (SELECT.id, "reg_1")]
 
 
+@pytest.mark.requirement("12.1-resolved-through-the-listing")
 async def test_made_up_hidden_and_raw_names_are_equally_unknown() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", READ)
@@ -222,6 +230,7 @@ async def test_made_up_hidden_and_raw_names_are_equally_unknown() -> None:
     assert [i.capability_id for i in surface.asked] == ["tool:made-up", f"tool:{SELECT_NAME}", f"tool:{READ.id}"]
 
 
+@pytest.mark.requirement("12.1-a-registration-beside-overrides-the-pin")
 async def test_what_stands_beside_the_arguments_overrides_the_pin() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", SELECT)
@@ -232,6 +241,7 @@ async def test_what_stands_beside_the_arguments_overrides_the_pin() -> None:
     assert (sent.registration, sent.instance, sent.confirmation) == ("reg_0", "main", "cnf_9")
 
 
+@pytest.mark.requirement("12.1-instances-are-named")
 async def test_several_instances_have_a_tool_each_and_the_bare_name_keeps_its_meaning() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", SELECT, instance="main")
@@ -244,6 +254,7 @@ async def test_several_instances_have_a_tool_each_and_the_bare_name_keeps_its_me
     assert (surface.asked[-1].instance, surface.asked[-1].registration) == ("main", "reg_1")
 
 
+@pytest.mark.requirement("10.10-one-id-for-all-references")
 async def test_a_reference_is_addressed_by_type_and_instance() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", DISABLE)
@@ -253,6 +264,7 @@ async def test_a_reference_is_addressed_by_type_and_instance() -> None:
     assert surface.asked[-1].instance == "devices.table/default"
 
 
+@pytest.mark.requirement("12.2-availability-leaves-definitions-equal")
 def test_availability_leaves_definitions_equal_and_is_told_apart() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", SELECT)
@@ -264,6 +276,7 @@ def test_availability_leaves_definitions_equal_and_is_told_apart() -> None:
     assert tools.states() == {SELECT_NAME: {"available": False, "reason": "nothing selected"}}
 
 
+@pytest.mark.requirement("12.5-structured-content")
 async def test_an_output_is_text_labelled_with_its_source_and_structured_content() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", READ)
@@ -274,6 +287,7 @@ async def test_an_output_is_text_labelled_with_its_source_and_structured_content
     assert not result.is_error
 
 
+@pytest.mark.requirement("7.7-embedded-waits")
 async def test_an_embedded_toolset_waits_for_the_person_and_answers_once() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", DISABLE)
@@ -289,6 +303,7 @@ async def test_an_embedded_toolset_waits_for_the_person_and_answers_once() -> No
     ]
 
 
+@pytest.mark.requirement("7.7-remote-returns")
 async def test_a_remote_toolset_answers_that_a_person_is_needed() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", DISABLE)
@@ -298,6 +313,7 @@ async def test_a_remote_toolset_answers_that_a_person_is_needed() -> None:
     assert (surface.waited, len(surface.asked)) == ([], 1)
 
 
+@pytest.mark.requirement("7.11-never-waited-on")
 async def test_a_backends_own_approval_is_not_waited_for() -> None:
     surface = ScriptedSurface()
     surface.show("reg_1", DISABLE)

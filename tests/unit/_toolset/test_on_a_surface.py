@@ -3,7 +3,9 @@
 import asyncio
 import json
 
-from remit import Consumer, Decider, EventType, Surface
+import pytest
+
+from remit import Consumer, Decider, EventType, Failed, Ok, Surface
 from tests.adapters.site import DISABLE, OPERATOR, READ, SELECT, Backend, Table, authority_of
 
 COPILOT = Consumer("copilot", kind="embedded")
@@ -14,6 +16,7 @@ def surface_of(backend: Backend) -> Surface:
     return Surface(authority_of(procedures), principal=OPERATOR, procedures=procedures)
 
 
+@pytest.mark.requirement("7.7-embedded-waits")
 async def test_it_waits_for_the_person_and_answers_once() -> None:
     backend = Backend()
     surface = surface_of(backend)
@@ -34,6 +37,7 @@ async def test_it_waits_for_the_person_and_answers_once() -> None:
     assert backend.disabled == [["d1"]]
 
 
+@pytest.mark.requirement("7.7-a-denial-is-the-answer")
 async def test_it_says_no_when_the_person_does() -> None:
     backend = Backend()
     surface = surface_of(backend)
@@ -50,6 +54,7 @@ async def test_it_says_no_when_the_person_does() -> None:
     await asyncio.gather(*denying, return_exceptions=True)
 
 
+@pytest.mark.requirement("6.5-registration-replaced")
 async def test_names_of_an_earlier_mount_are_stale_until_the_new_one_was_read() -> None:
     surface = surface_of(Backend())
     mount = surface.mount(Table())
@@ -69,6 +74,7 @@ async def test_names_of_an_earlier_mount_are_stale_until_the_new_one_was_read() 
     assert not (await tools.call(SELECT, {"ids": ["d1"]})).is_error
 
 
+@pytest.mark.requirement("12.2-availability-leaves-definitions-equal")
 async def test_definitions_do_not_move_when_availability_does() -> None:
     surface = surface_of(Backend())
     mount = surface.mount(Table())
@@ -77,3 +83,20 @@ async def test_definitions_do_not_move_when_availability_does() -> None:
     mount.update(available={"select_rows": "still loading"})
     assert json.dumps(tools.definitions()) == before
     assert tools.states()[SELECT] == {"available": False, "reason": "still loading"}
+
+
+@pytest.mark.requirement("12.1-code-pins-nothing")
+async def test_code_names_what_is_live() -> None:
+    surface = surface_of(Backend())
+    earlier = surface.mount(Table())
+    connection = surface.connect(COPILOT)
+    connection.capabilities()
+    earlier.unmount()
+    table = Table()
+    surface.mount(table)
+    named = await connection.call(Table.select_rows, {"ids": ["d1"]}, registration=earlier.registration_id)
+    assert isinstance(named, Failed)
+    assert named.error.code == "STALE_CAPABILITY"
+    assert table.selected == []
+    assert isinstance(await connection.call(Table.select_rows, {"ids": ["d1"]}), Ok)
+    assert table.selected == ["d1"]

@@ -1,5 +1,7 @@
 """A name means what it meant when it was listed, until its consumer has seen what it means now."""
 
+import pytest
+
 from remit._base.clock import ManualClock
 from remit._base.limits import Limits
 from remit._toolset.pins import Pin, Pins
@@ -9,6 +11,7 @@ def pin(registration: str) -> Pin:
     return Pin(id="view:a.b", instance="default", registration=registration)
 
 
+@pytest.mark.requirement("12.1-a-listing-moves-no-pin")
 def test_a_second_listing_does_not_move_a_pin() -> None:
     pins = Pins(ManualClock(), Limits())
     pins.listed({"a": pin("reg_1")})
@@ -16,12 +19,14 @@ def test_a_second_listing_does_not_move_a_pin() -> None:
     assert pins.get("a") == pin("reg_1")
 
 
+@pytest.mark.requirement("12.1-unlisted")
 def test_a_name_that_was_never_listed_has_no_pin() -> None:
     pins = Pins(ManualClock(), Limits())
     pins.observe({"a": pin("reg_1")})
     assert pins.get("a") is None
 
 
+@pytest.mark.requirement("12.1-the-stale-answer-shows-the-successor")
 def test_an_answer_that_shows_the_successor_moves_the_pin() -> None:
     pins = Pins(ManualClock(), Limits())
     pins.listed({"a": pin("reg_1")})
@@ -29,6 +34,7 @@ def test_an_answer_that_shows_the_successor_moves_the_pin() -> None:
     assert pins.get("a") == pin("reg_2")
 
 
+@pytest.mark.requirement("12.1-an-observation-renews-pins")
 def test_reading_a_component_renews_its_pins_and_no_others() -> None:
     pins = Pins(ManualClock(), Limits())
     pins.listed({"a": pin("reg_1"), "other": pin("reg_8")})
@@ -39,6 +45,7 @@ def test_reading_a_component_renews_its_pins_and_no_others() -> None:
     assert pins.get("never-listed") is None
 
 
+@pytest.mark.requirement("12.1-pins-outlive-a-listing-by-five-minutes")
 def test_a_pin_outlives_its_listing_by_five_minutes() -> None:
     clock = ManualClock()
     pins = Pins(clock, Limits())
@@ -51,6 +58,7 @@ def test_a_pin_outlives_its_listing_by_five_minutes() -> None:
     assert pins.get("a") is None
 
 
+@pytest.mark.requirement("12.1-pins-outlive-a-listing-by-five-minutes")
 def test_a_name_that_comes_back_in_time_keeps_its_old_pin() -> None:
     clock = ManualClock()
     pins = Pins(clock, Limits())
@@ -62,6 +70,7 @@ def test_a_name_that_comes_back_in_time_keeps_its_old_pin() -> None:
     assert pins.get("a") == pin("reg_1")
 
 
+@pytest.mark.requirement("12.1-pins-are-bounded")
 def test_pins_of_unlisted_names_are_bounded() -> None:
     pins = Pins(ManualClock(), Limits(tombstones=3))
     pins.listed({f"n{number}": pin("reg_1") for number in range(10)})

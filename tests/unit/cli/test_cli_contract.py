@@ -77,6 +77,7 @@ def run(root: Path, *arguments: str) -> Result:
     return CliRunner().invoke(main, [*arguments, "--project", str(root)])
 
 
+@pytest.mark.requirement("13.1-compile-writes-the-contract")
 def test_compile_writes_the_contract_once(root: Path) -> None:
     first, second = run(root, "compile"), run(root, "compile")
     assert (first.exit_code, first.output) == (
@@ -89,6 +90,7 @@ def test_compile_writes_the_contract_once(root: Path) -> None:
     )
 
 
+@pytest.mark.requirement("13.2-complete-or-exit-2")
 def test_compile_with_findings_writes_nothing_and_exits_2(root: Path) -> None:
     (root / "app.py").write_text(APP.replace('type="devices.table"', "type=str()"), encoding="utf-8")
     ran = run(root, "compile")
@@ -98,12 +100,14 @@ def test_compile_with_findings_writes_nothing_and_exits_2(root: Path) -> None:
     assert not (root / "remit.contract.json").exists()
 
 
+@pytest.mark.requirement("13.1-the-project")
 def test_compile_outside_a_project_exits_2_and_says_what_to_write(tmp_path: Path) -> None:
     ran = run(tmp_path, "compile")
     assert ran.exit_code == 2
     assert "no pyproject.toml with [tool.remit]" in ran.stderr
 
 
+@pytest.mark.requirement("13.1-inspect-shows")
 def test_inspect_shows_reach_and_gates(root: Path) -> None:
     ran = run(root, "inspect")
     assert ran.exit_code == 0
@@ -126,6 +130,7 @@ def test_inspect_shows_reach_and_gates(root: Path) -> None:
     ]
 
 
+@pytest.mark.requirement("13.1-inspect-at-a-door")
 def test_inspect_at_a_door_names_what_opened_it(compiled: Compiled) -> None:
     lines = lines_of(compiled.manifest, compiled.places, "mcp")
     assert as_text(lines, "mcp").splitlines()[1] == (
@@ -134,12 +139,14 @@ def test_inspect_at_a_door_names_what_opened_it(compiled: Compiled) -> None:
     assert [line.id for line in lines] == ["view:devices.table.readState"]
 
 
+@pytest.mark.requirement("13.1-inspect-at-a-door")
 def test_inspect_at_a_closed_door_says_how_to_open_it(root: Path) -> None:
     ran = run(root, "inspect", "--door", "webmcp")
     assert "door webmcp: 0 of 3 capabilities" in ran.output
     assert 'do  add to [tool.remit.exposure]:  webmcp = ["view:…"]' in ran.output
 
 
+@pytest.mark.requirement("13.1-inspect-shows")
 def test_inspect_for_programs_is_json(compiled: Compiled) -> None:
     lines = lines_of(compiled.manifest, compiled.places)
     form = json.loads(as_json(lines, compiled.manifest, compiled.offered))
@@ -152,6 +159,7 @@ def test_inspect_for_programs_is_json(compiled: Compiled) -> None:
     assert disable["place"] == "app.py:29"
 
 
+@pytest.mark.requirement("13.1-check-exits-0")
 def test_check_passes_when_the_contract_equals_the_source(root: Path, compiled: Compiled) -> None:
     write_contract(root, compiled.manifest)
     ran = run(root, "check")
@@ -161,6 +169,7 @@ def test_check_passes_when_the_contract_equals_the_source(root: Path, compiled: 
     )
 
 
+@pytest.mark.requirement("13.1-check-exits-1")
 def test_check_says_what_changed_and_exits_1(root: Path, compiled: Compiled) -> None:
     write_contract(root, compiled.manifest)
     changed = APP.replace("ids: list[str]) -> None", "ids: list[str], add: bool = False) -> None").replace(
@@ -179,6 +188,7 @@ def test_check_says_what_changed_and_exits_1(root: Path, compiled: Compiled) -> 
     assert ran.output.endswith("does not equal the source\ndo  remit compile; review; commit\n")
 
 
+@pytest.mark.requirement("13.1-check-exits-1")
 def test_check_without_a_contract_and_with_a_forged_one_exits_1(root: Path, compiled: Compiled) -> None:
     missing = run(root, "check")
     assert missing.exit_code == 1
@@ -191,12 +201,14 @@ def test_check_without_a_contract_and_with_a_forged_one_exits_1(root: Path, comp
     assert "remit.contract.json the hash of domain:devices.disable does not fit its row" in forged.output
 
 
+@pytest.mark.requirement("13.1-check-exits-2")
 def test_check_that_cannot_compile_exits_2(root: Path, compiled: Compiled) -> None:
     write_contract(root, compiled.manifest)
     (root / "app.py").write_text("raise ValueError\n", encoding="utf-8")
     assert run(root, "check").exit_code == 2
 
 
+@pytest.mark.requirement("13.1-the-project")
 def test_the_installed_command_runs_from_a_folder_below_the_project(root: Path) -> None:
     below = root / "docs"
     below.mkdir()

@@ -118,6 +118,7 @@ def found(write_project: WriteProject) -> list[str]:
     return [str(each) for each in caught.value.findings]
 
 
+@pytest.mark.requirement("13.3-declarations-equal-the-static-ones")
 def test_every_form_the_source_hides_is_a_finding(found: list[str]) -> None:
     expected = [
         ("new_class.py", "f.new-class exists after the import, but the source does not show it"),
@@ -136,6 +137,7 @@ def test_every_form_the_source_hides_is_a_finding(found: list[str]) -> None:
     assert not [each for each in found if "f.fine" in each]
 
 
+@pytest.mark.requirement("13.3-declarations-equal-the-static-ones")
 @pytest.mark.parametrize(
     ("change", "raised"),
     [

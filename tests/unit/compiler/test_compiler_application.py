@@ -49,6 +49,7 @@ def run(file: Path, *arguments: str, env: Mapping[str, str] | None = None) -> su
     )
 
 
+@pytest.mark.requirement("3.7-a-script-compiles-itself")
 def test_a_script_compiles_itself(write_project: WriteProject) -> None:
     ran = run(write_project(counter=COUNTER) / "counter.py")
     assert ran.stderr == ""
@@ -58,6 +59,7 @@ def test_a_script_compiles_itself(write_project: WriteProject) -> None:
     assert second == "['view:demo.counter.readValue', 'view:demo.counter.increment']"
 
 
+@pytest.mark.requirement("3.7-no-module-name")
 def test_no_module_name_is_in_the_contract(write_project: WriteProject) -> None:
     root = write_project(counter=COUNTER, other=COUNTER, files={"pack/__init__.py": "", "pack/counter.py": COUNTER})
     hashes = {
@@ -70,6 +72,7 @@ def test_no_module_name_is_in_the_contract(write_project: WriteProject) -> None:
     assert len(hashes) == 1
 
 
+@pytest.mark.requirement("3.7-a-script-compiles-itself")
 def test_what_is_imported_later_is_compiled_too(write_project: WriteProject) -> None:
     text = COUNTER.replace("def main() -> None:", "def later():\n    import table\n\ndef main() -> None:").replace(
         "print([plan", "import table\n    print(authority.seal(table.Table).type)\n    print([plan"
@@ -78,18 +81,21 @@ def test_what_is_imported_later_is_compiled_too(write_project: WriteProject) -> 
     assert "demo.table" in run(write_project(counter=text, table=table) / "counter.py").stdout
 
 
+@pytest.mark.requirement("3.7-only-what-the-file-reaches")
 def test_components_of_other_programs_in_the_process_do_not_count(write_project: WriteProject) -> None:
     root = write_project(one=COUNTER.replace("demo.", "one."), two=COUNTER.replace("demo.", "two."))
     ran = run(root / "x.py", "-c", "import one, two; two.main()")
     assert "view:two.counter.readValue" in ran.stdout
 
 
+@pytest.mark.requirement("3.7-compile-app-runs-the-static-pass")
 def test_a_class_below_the_call_is_a_finding(write_project: WriteProject) -> None:
     text = "from remit.compiler import compile_app\ncompile_app(__file__)\n" + COUNTER
     ran = run(write_project(counter=text) / "counter.py")
     assert "demo.counter is in the source, but no such class was there" in ran.stderr
 
 
+@pytest.mark.requirement("3.7-compile-app-is-refused")
 @pytest.mark.parametrize(("name", "value"), [("REMIT_COMPILE", "1"), ("REMIT_ENV", "production")])
 def test_it_is_refused_where_a_contract_is_loaded(
     monkeypatch: pytest.MonkeyPatch, write_project: WriteProject, name: str, value: str
@@ -99,11 +105,13 @@ def test_it_is_refused_where_a_contract_is_loaded(
         compile_app(str(write_project(counter=COUNTER) / "counter.py"))
 
 
+@pytest.mark.requirement("3.8-under-oo")
 def test_it_says_why_it_cannot_work_without_docstrings(write_project: WriteProject) -> None:
     ran = run(write_project(counter=COUNTER) / "counter.py", "-OO", "counter.py")
     assert "run without -OO" in ran.stderr
 
 
+@pytest.mark.requirement("3.7-compile-app-runs-the-static-pass")
 def test_findings_stop_it(write_project: WriteProject) -> None:
     text = COUNTER.replace('type="demo.counter"', 'type="demo." + str("counter")')
     ran = run(write_project(counter=text) / "counter.py")

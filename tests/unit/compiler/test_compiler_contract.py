@@ -83,6 +83,7 @@ def found(root: Path, limit_s: float = 60.0) -> list[str]:
     return [str(each) for each in caught.value.findings]
 
 
+@pytest.mark.requirement("10.2-only-referenced-operations-are-recorded", "13.4-a-row-per-capability")
 def test_the_contract_holds_what_is_declared_and_what_it_refers_to(root: Path) -> None:
     compiled = compile_project(root)
     manifest = compiled.manifest
@@ -98,6 +99,7 @@ def test_the_contract_holds_what_is_declared_and_what_it_refers_to(root: Path) -
     assert manifest.exposure == {"mcp": ("domain:devices.disable", "view:devices.**")}
 
 
+@pytest.mark.requirement("13.4-canonical", "13.4-whatever-path-seed-locale-and-order")
 def test_equal_sources_give_equal_bytes_whatever_the_path_seed_locale_and_import_order(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_equal_sources_give_equal_bytes_whatever_the_path_seed_locale_and_import
     assert b'"generator": "remit ' in data
 
 
+@pytest.mark.requirement("13.1-compile-writes-the-contract")
 def test_the_written_contract_loads_and_verifies(root: Path) -> None:
     manifest = compile_project(root).manifest
     assert write_contract(root, manifest) is True
@@ -129,6 +132,7 @@ def test_the_written_contract_loads_and_verifies(root: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.requirement("13.2-every-import-is-followed")
 def test_modules_below_src_are_found(write_project: WriteProject) -> None:
     root = write_project('entries = ["shop"]', files={"src/shop/__init__.py": TABLES.replace("disable", "d", 0)})
     (root / "src" / "shop" / "back.py").write_text(BACKEND, encoding="utf-8")
@@ -136,50 +140,59 @@ def test_modules_below_src_are_found(write_project: WriteProject) -> None:
     assert "src/shop/__init__.py:" in str(list(compile_project(root).places.values()))
 
 
+@pytest.mark.requirement("13.2-every-import-is-followed")
 def test_a_lazily_imported_module_is_compiled_too(write_project: WriteProject) -> None:
     root = write_project(app="def later():\n    import tables, backend\n", tables=TABLES, backend=BACKEND)
     assert len(compile_project(root).manifest.capabilities) == 3
 
 
+@pytest.mark.requirement("10.1-an-operation-is-listed-by-a-catalogue")
 def test_a_reference_that_no_catalogue_lists_is_a_finding(write_project: WriteProject) -> None:
     (finding,) = found(write_project(app="import tables", tables=TABLES))
     assert finding.startswith("tables.py:23  domain:devices.disable no catalogue lists this operation")
     assert '@backend.operation("devices.disable"' in finding
 
 
+@pytest.mark.requirement("10.1-one-id-is-listed-once")
 def test_two_catalogues_with_one_name_are_a_finding(write_project: WriteProject) -> None:
     root = write_project(app="import one, two", one=BACKEND, two=BACKEND)
     assert "two catalogues list domain:devices.disable" in "\n".join(found(root))
 
 
+@pytest.mark.requirement("10.1-catalogues-at-module-level")
 def test_one_catalogue_under_two_names_counts_once(write_project: WriteProject) -> None:
     root = write_project(app="from backend import operations\nagain = operations", backend=BACKEND)
     assert list(compile_project(root).offered) == ["devices.disable", "devices.unused"]
 
 
+@pytest.mark.requirement("2.7-planes-do-not-share-a-name")
 def test_one_name_on_both_planes_is_refused(write_project: WriteProject) -> None:
     backend = BACKEND.replace("devices.disable", "devices.table.readState")
     root = write_project(app=APP, backend=backend, tables=TABLES.replace("devices.disable", "devices.table.readState"))
     assert "view:devices.table.readState" in found(root)[0]
 
 
+@pytest.mark.requirement("13.3-an-import-that-fails")
 def test_a_module_that_raises_is_a_finding_at_its_line(write_project: WriteProject) -> None:
     (finding,) = found(write_project(app="x = 1\n\nraise ValueError('not\\ntoday')\n"))
     assert finding == "app.py:3  importing app raised ValueError: not today"
 
 
+@pytest.mark.requirement("13.2-found-and-what-to-write")
 def test_a_declaration_that_cannot_stand_is_a_finding_with_what_to_do(write_project: WriteProject) -> None:
     app = 'from remit import Component, observation\nclass A(Component, type="a"):\n    """A."""\n    @observation\n    def read(self) -> int: ...\n'
     (finding,) = found(write_project(app=app))
     assert finding.startswith("app.py:2  a.read has no description\n  write  write a docstring")
 
 
+@pytest.mark.requirement("13.3-schemas-are-derived")
 def test_a_schema_that_agents_cannot_have_is_a_finding(write_project: WriteProject) -> None:
     app = 'from remit import Component, observation\nclass A(Component, type="a"):\n    """A."""\n    @observation\n    def read(self) -> tuple[int, str]:\n        """Read."""\n'
     (finding,) = found(write_project(app=app))
     assert finding.startswith("app.py:4  a.read ")
 
 
+@pytest.mark.requirement("13.2-found-and-what-to-write")
 def test_a_finding_in_what_is_inherited_names_the_file_it_stands_in(write_project: WriteProject) -> None:
     base = 'from remit import Component, observation\nclass Base(Component):\n    @observation\n    def read(self) -> tuple[int, str]:\n        """Read."""\n'
     app = 'from base import Base\n\n\n\nclass A(Base, type="a"):\n    """A."""\n'
@@ -187,6 +200,7 @@ def test_a_finding_in_what_is_inherited_names_the_file_it_stands_in(write_projec
     assert finding.startswith("base.py:3  a.read ")
 
 
+@pytest.mark.requirement("13.3-time-limit")
 def test_an_entry_that_does_not_return_is_a_finding_with_its_line(write_project: WriteProject) -> None:
     app = "import threading\n\ndef serve():\n    threading.Event().wait()\n\nserve()\n"
     (finding,) = found(write_project(app=app), limit_s=1.0)
@@ -194,6 +208,7 @@ def test_an_entry_that_does_not_return_is_a_finding_with_its_line(write_project:
     assert '__name__ in {"__main__", "__mp_main__"}' in finding
 
 
+@pytest.mark.requirement("13.3-environment-of-the-child")
 def test_the_child_knows_no_secret_and_no_home(write_project: WriteProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKEN", "secret")
     app = """
@@ -208,6 +223,25 @@ def test_the_child_knows_no_secret_and_no_home(write_project: WriteProject, monk
     assert compile_project(write_project(app=app)).manifest.capabilities == {}
 
 
+@pytest.mark.requirement("13.3-no-capability-is-called")
+def test_nothing_that_is_declared_is_called(write_project: WriteProject) -> None:
+    ended = "raise SystemExit('called')"
+    tables = TABLES.replace("return TableState(ids=self.rows)", ended).replace("return self.rows", ended)
+    tables += f"""
+    @select_rows.available
+    def _(self) -> bool:
+        {ended}
+
+    def __post_init__(self) -> None:
+        {ended}
+"""
+    backend = BACKEND.replace("return len(device_ids)", ended)
+    assert (tables + backend).count(ended) == 5
+    project = write_project(app=APP, backend=backend, tables=tables)
+    assert len(compile_project(project).manifest.capabilities) == 3
+
+
+@pytest.mark.requirement("13.3-pending-authority")
 def test_an_authority_is_pending_in_the_child(write_project: WriteProject) -> None:
     app = """
     from remit import Authority
@@ -224,11 +258,13 @@ def test_an_authority_is_pending_in_the_child(write_project: WriteProject) -> No
     compile_project(write_project(app=app))
 
 
+@pytest.mark.requirement("13.3-an-import-that-fails")
 def test_a_child_that_dies_is_a_finding(write_project: WriteProject) -> None:
     (finding,) = found(write_project(app="import os\nprint('bye', flush=True)\nos._exit(7)\n"))
     assert finding == "the import pass ended without an answer (exit code 7) bye"
 
 
+@pytest.mark.requirement("13.1-settings-are-judged")
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
@@ -247,6 +283,7 @@ def test_settings_are_judged(write_project: WriteProject, settings: str, text: s
     assert text in finding
 
 
+@pytest.mark.requirement("13.1-the-project")
 def test_the_project_is_the_first_folder_upwards_with_settings(root: Path, tmp_path: Path) -> None:
     deep = root / "a" / "b"
     deep.mkdir(parents=True)
@@ -257,6 +294,7 @@ def test_the_project_is_the_first_folder_upwards_with_settings(root: Path, tmp_p
         find_root(tmp_path)
 
 
+@pytest.mark.requirement("13.4-a-row-per-capability")
 def test_the_file_is_sorted_json_with_one_capability_a_block(root: Path) -> None:
     text = compile_project(root).manifest.to_bytes().decode("utf-8")
     form = json.loads(text)

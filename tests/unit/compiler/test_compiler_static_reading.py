@@ -30,6 +30,7 @@ def components(root: Path, *entries: str) -> dict[str, DeclaredComponent]:
     return {each.type: each for each in extraction.components}
 
 
+@pytest.mark.requirement("13.2-every-import-is-followed")
 @pytest.mark.parametrize(
     ("app", "file"),
     [
@@ -50,6 +51,7 @@ def test_every_kind_of_import_is_followed(write_project: WriteProject, app: str,
     assert list(components(root)) == ["t.table"]
 
 
+@pytest.mark.requirement("13.2-every-import-is-followed")
 def test_relative_imports_start_from_the_package(write_project: WriteProject) -> None:
     root = write_project(
         files={
@@ -62,17 +64,20 @@ def test_relative_imports_start_from_the_package(write_project: WriteProject) ->
     assert sorted(components(root, "shop")) == ["t.other", "t.table"]
 
 
+@pytest.mark.requirement("13.2-type-only-imports-are-no-edge")
 def test_a_type_only_import_is_no_edge(write_project: WriteProject) -> None:
     root = write_project(app="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import table\n", table=TABLE)
     assert components(root) == {}
 
 
+@pytest.mark.requirement("13.2-every-import-is-followed")
 def test_modules_outside_the_project_are_not_read(write_project: WriteProject) -> None:
     root = write_project(app="import json, pydantic, table\n", table=TABLE)
     graph = load_graph(root, ["app"], [root])
     assert sorted(graph.modules) == ["app", "table"]
 
 
+@pytest.mark.requirement("13.2-every-import-is-followed")
 def test_circular_imports_and_circular_stars_end(write_project: WriteProject) -> None:
     root = write_project(app="from table import *\n", table="from app import *\n" + TABLE)
     assert list(components(root)) == ["t.table"]
@@ -84,6 +89,7 @@ def test_a_long_chain_of_imports_needs_no_recursion(write_project: WriteProject)
     assert list(components(root)) == ["t.table"]
 
 
+@pytest.mark.requirement("13.2-import-bindings")
 @pytest.mark.parametrize(
     ("imports", "base", "decorator"),
     [
@@ -105,6 +111,7 @@ def test_the_api_is_known_by_what_names_are_bound_to(
     assert [each.name for each in found.capabilities.values()] == ["view:a.read"]
 
 
+@pytest.mark.requirement("13.2-import-bindings")
 def test_a_function_that_merely_has_the_name_declares_nothing(write_project: WriteProject) -> None:
     root = write_project(
         app="""
@@ -124,6 +131,7 @@ def test_a_function_that_merely_has_the_name_declares_nothing(write_project: Wri
     assert components(root)["a"].capabilities == {}
 
 
+@pytest.mark.requirement("13.2-literals-and-constants")
 def test_constants_are_literals_from_anywhere_in_the_project(write_project: WriteProject) -> None:
     root = write_project(
         app="""
@@ -154,6 +162,7 @@ def test_constants_are_literals_from_anywhere_in_the_project(write_project: Writ
     assert (go.options["timeout"], go.options["doors"]) == (2, ["mcp"])
 
 
+@pytest.mark.requirement("13.2-inheritance")
 def test_capabilities_are_inherited_and_overridden_in_the_order_of_python(write_project: WriteProject) -> None:
     root = write_project(
         app="""
@@ -204,6 +213,7 @@ def test_capabilities_are_inherited_and_overridden_in_the_order_of_python(write_
     assert found["b"].capabilities["left"].name == "view:b.left"
 
 
+@pytest.mark.requirement("13.2-the-rest-may-be-dynamic")
 def test_keywords_of_the_projects_own_base_class_are_its_affair(write_project: WriteProject) -> None:
     root = write_project(
         app="""
@@ -220,6 +230,7 @@ def test_keywords_of_the_projects_own_base_class_are_its_affair(write_project: W
     assert list(components(root)) == ["a"]
 
 
+@pytest.mark.requirement("13.2-literals-and-constants")
 def test_references_carry_their_bound_fields(write_project: WriteProject) -> None:
     root = write_project(
         app="""

@@ -142,6 +142,7 @@ FORMS = {
 }
 
 
+@pytest.mark.requirement("13.2-dynamic-forms-are-errors")
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_that_cannot_be_read_is_a_finding_with_file_and_line(write_project: WriteProject, form: str) -> None:
     text, expected = FORMS[form]
@@ -153,6 +154,7 @@ def test_a_form_that_cannot_be_read_is_a_finding_with_file_and_line(write_projec
         assert 1 <= each.line <= text.count("\n") + 1
 
 
+@pytest.mark.requirement("13.2-found-and-what-to-write")
 def test_the_line_is_the_one_to_change(write_project: WriteProject) -> None:
     root = write_project(
         app="""
@@ -171,11 +173,13 @@ def test_the_line_is_the_one_to_change(write_project: WriteProject) -> None:
     )
 
 
+@pytest.mark.requirement("13.2-complete-or-exit-2")
 def test_an_entry_that_is_not_there_is_a_finding(write_project: WriteProject) -> None:
     (found,) = findings(write_project(app=""), ("app", "gone"))
     assert "the entry 'gone' is no module" in found.found
 
 
+@pytest.mark.requirement("13.2-the-rest-may-be-dynamic")
 def test_what_has_nothing_to_do_with_declarations_may_be_as_dynamic_as_it_likes(write_project: WriteProject) -> None:
     root = write_project(
         app="""

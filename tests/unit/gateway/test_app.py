@@ -27,11 +27,13 @@ def opened(gateway: Gateway, principal: Principal | None = ADA) -> Session:
     )
 
 
+@pytest.mark.requirement("14.1-nobody-signed-in")
 def test_nobody_signed_in_opens_no_view() -> None:
     with pytest.raises(PermissionError):
         opened(gateway(ManualClock()), None)
 
 
+@pytest.mark.requirement("17-sessions")
 def test_there_are_no_more_sessions_than_the_limit() -> None:
     full = gateway(ManualClock(), sessions=2)
     first = opened(full)
@@ -43,6 +45,7 @@ def test_there_are_no_more_sessions_than_the_limit() -> None:
     opened(full)
 
 
+@pytest.mark.requirement("17-idle-session")
 def test_a_view_whose_client_never_came_is_closed() -> None:
     clock = ManualClock()
     served = gateway(clock, idle_session_s=100)
@@ -53,6 +56,7 @@ def test_a_view_whose_client_never_came_is_closed() -> None:
     assert served._views.get(kept.id) is kept
 
 
+@pytest.mark.requirement("17-idle-session")
 def test_a_view_whose_client_came_back_has_its_whole_time_again() -> None:
     clock = ManualClock()
     served = gateway(clock, idle_session_s=100)
@@ -68,6 +72,7 @@ def test_a_view_whose_client_came_back_has_its_whole_time_again() -> None:
     assert served._views.get(view.id) is None
 
 
+@pytest.mark.requirement("11.11-no-token-in-an-output")
 def test_the_description_names_open_views_and_no_secret() -> None:
     served = gateway(ManualClock())
     token = served.delegate(ADA, actor="agent", scope=["view:**"])
@@ -80,6 +85,7 @@ def test_the_description_names_open_views_and_no_secret() -> None:
     assert token not in json.dumps(described)
 
 
+@pytest.mark.requirement("15.5-no-new-calls")
 async def test_stopping_twice_and_without_a_start_is_nothing() -> None:
     served = gateway(ManualClock())
     served.stopping()
@@ -89,11 +95,13 @@ async def test_stopping_twice_and_without_a_start_is_nothing() -> None:
         opened(served)
 
 
+@pytest.mark.requirement("14.0-an-authority")
 def test_what_is_no_authority_is_refused() -> None:
     with pytest.raises(TypeError, match="Authority"):
         Gateway("remit.contract.json")  # type: ignore[arg-type]
 
 
+@pytest.mark.requirement("14.0-the-door-is-at-one-path")
 async def test_the_door_is_at_one_path_as_a_route_and_below_a_mount() -> None:
     served = gateway(ManualClock())
     await served.start()

@@ -34,12 +34,14 @@ def run(kind: str, headers: list[tuple[str, str]], **extra: object) -> tuple[int
     return behind.reached, sent
 
 
+@pytest.mark.requirement("15.4-loopback-by-default")
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST:1"])
 def test_this_machine_is_let_in_on_any_port(host: str) -> None:
     assert run("http", [("host", host), ("origin", f"http://{host}")]) == (1, [])
     assert run("websocket", [("host", host)]) == (1, [])
 
 
+@pytest.mark.requirement("15.4-hosts", "15.4-loopback-by-default")
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example:localhost", "", "[::2]"]
 )
@@ -49,12 +51,14 @@ def test_another_host_is_421_and_named(host: str) -> None:
     assert host in sent[1]["body"].decode()
 
 
+@pytest.mark.requirement("15.4-hosts")
 def test_no_host_and_two_hosts_are_421() -> None:
     for headers in ([], [("host", "localhost"), ("host", "evil.example")]):
         reached, sent = run("http", headers)
         assert (reached, sent[0]["status"]) == (0, 421)
 
 
+@pytest.mark.requirement("15.4-origins")
 @pytest.mark.parametrize(
     "origin",
     ["http://evil.example", "null", "", "ftp://localhost", "http://localhost@evil.example", "http://[", "localhost"],
@@ -64,12 +68,14 @@ def test_another_origin_is_403(origin: str) -> None:
     assert (reached, sent[0]["status"]) == (0, 403)
 
 
+@pytest.mark.requirement("15.4-a-refusal-names-the-value")
 def test_a_refused_value_is_shown_as_one_line_of_text() -> None:
     _, sent = run("http", [("host", "localhost"), ("origin", "http://evil.example/" + "x" * 500)])
     assert len(sent[1]["body"]) < 140
     assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/plain")
 
 
+@pytest.mark.requirement("14.1-host-and-origin-at-the-upgrade")
 def test_a_foreign_socket_is_refused_before_it_opens() -> None:
     headers = [("host", "localhost"), ("origin", "http://evil.example")]
     assert run("websocket", headers) == (0, [{"type": "websocket.close", "code": 1008}])
@@ -81,6 +87,7 @@ def test_a_lifespan_passes() -> None:
     assert run("lifespan", []) == (1, [])
 
 
+@pytest.mark.requirement("15.4-an-allow-list-names-hosts")
 def test_a_port_can_be_named_and_one_text_is_no_collection() -> None:
     hosts = AllowedHosts(["app.example:8443", "other.example"])
     assert hosts.allows("app.example:8443")

@@ -40,6 +40,7 @@ async def run(operation: Operation | None, input: dict[str, Any]) -> object:
     return await operation.run(value, data, context())  # type: ignore[arg-type]
 
 
+@pytest.mark.requirement("10.1-an-operation-is-listed-by-a-catalogue", "10.1-principal-and-context")
 async def test_a_function_is_listed_runs_with_its_types_and_comes_back_undecorated() -> None:
     backend = Procedures()
 
@@ -67,6 +68,7 @@ async def test_a_function_is_listed_runs_with_its_types_and_comes_back_undecorat
     assert await list_devices(Device(id="x"), Principal("p"), context()) != []
 
 
+@pytest.mark.requirement("10.1-its-own-full-schema")
 async def test_an_input_that_does_not_fit_never_reaches_the_function() -> None:
     backend, ran = Procedures(), []
 
@@ -91,6 +93,7 @@ async def test_an_input_that_does_not_fit_never_reaches_the_function() -> None:
     assert ran == [4]
 
 
+@pytest.mark.requirement("10.1-validated-again")
 async def test_what_the_function_returns_must_fit_its_type() -> None:
     backend = Procedures()
 
@@ -112,6 +115,7 @@ async def test_what_the_function_returns_must_fit_its_type() -> None:
     assert untyped_operation.output_schema is None
 
 
+@pytest.mark.requirement("10.1-backend-error")
 async def test_errors_of_the_function_pass_through() -> None:
     backend = Procedures()
 
@@ -127,6 +131,7 @@ async def test_errors_of_the_function_pass_through() -> None:
     assert error.issues == (Issue(path="a", message="b"),)
 
 
+@pytest.mark.requirement("10.1-backend-error")
 @pytest.mark.parametrize("status", [200, 0, 600, True, "500"])
 def test_a_backend_error_is_an_error(status: Any) -> None:
     with pytest.raises(ValueError, match="a status from 300 to 599"):
@@ -144,6 +149,7 @@ def plain() -> None:
 async def silent() -> None: ...
 
 
+@pytest.mark.requirement("10.1-a-listing-that-cannot-stand")
 @pytest.mark.parametrize(
     ("function", "name", "options", "text"),
     [
@@ -166,6 +172,7 @@ def test_a_listing_that_cannot_stand_says_why(function: Any, name: str, options:
     assert str(caught.value.place).startswith("test_procedures.py:")
 
 
+@pytest.mark.requirement("10.1-one-id-is-listed-once")
 def test_one_name_is_listed_once() -> None:
     backend = Procedures()
     backend.operation("x", effect="server-query")(good)
@@ -174,6 +181,7 @@ def test_one_name_is_listed_once() -> None:
     assert caught.value.code is DefinitionCode.DUPLICATE_CAPABILITY
 
 
+@pytest.mark.requirement("10.1-a-listing-that-cannot-stand")
 def test_hints_are_resolved_when_schemas_are_first_asked_for() -> None:
     backend = Procedures()
 
@@ -189,6 +197,7 @@ def test_hints_are_resolved_when_schemas_are_first_asked_for() -> None:
     assert str(caught.value.place).startswith("test_procedures.py:")
 
 
+@pytest.mark.requirement("10.2-the-hash-of-an-operation")
 def test_the_hash_moves_with_what_callers_rely_on_and_not_with_text() -> None:
     def listed(**options: Any) -> str:
         backend = Procedures()
@@ -210,6 +219,7 @@ def test_the_hash_moves_with_what_callers_rely_on_and_not_with_text() -> None:
     assert len(others) == 4
 
 
+@pytest.mark.requirement("10.1-catalogues-at-module-level")
 def test_a_catalogue_is_one_by_name_not_by_looks() -> None:
     class Alike:
         def get(self, name: str) -> None: ...
@@ -226,6 +236,7 @@ def test_a_catalogue_is_one_by_name_not_by_looks() -> None:
     assert not is_catalogue({})
 
 
+@pytest.mark.requirement("10.2-opt-in-and-ceiling")
 def test_a_raised_confirmation_is_what_every_reference_is_held_to() -> None:
     backend = Procedures()
     backend.operation("x", effect="server-mutation", confirmation="required")(good)
