@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from backend.accounts import Account, credential_of
@@ -24,8 +24,8 @@ class Person:
 
     name: str
     role: str
-    password: str
-    credential: str
+    password: str = field(repr=False)
+    credential: str = field(repr=False)
     grants: frozenset[str]
 
     @property

@@ -1,16 +1,21 @@
-"""What a person is shown of a request, and when an application can still be given a gateway."""
+"""What a person is shown of a request, and how an application is given a gateway."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import uvicorn
+from nicegui import app
+from nicegui.server import Server
 from starlette.applications import Starlette
 
-from remit import Authority, ConfirmationStatus, ConfirmationView, Effect
+from remit import Authority, ConfirmationStatus, ConfirmationView, Effect, Principal
 from remit._contract.manifest import assemble, parse
 from remit.gateway import Gateway
 from remit.integrations.nicegui import attach
 from remit.integrations.nicegui.fields import Field, fields_of
+from remit.integrations.nicegui.serving import serve
 
 
 def request(given: dict[str, Any], *, bound: tuple[str, ...] = (), required: tuple[str, ...] = ()) -> ConfirmationView:
@@ -72,11 +77,42 @@ def test_nothing_is_a_line_when_there_is_no_input() -> None:
     assert fields_of(request({})) == ()
 
 
+def nothing() -> Authority:
+    return Authority(parse(assemble([], [], {}, exposure={}, policies=()).to_bytes()))
+
+
 def test_an_application_that_is_served_already_gets_no_gateway() -> None:
     outer = Starlette()
     outer.middleware_stack = outer.build_middleware_stack()
 
-    nothing = Authority(parse(assemble([], [], {}, exposure={}, policies=()).to_bytes()))
-
     with pytest.raises(RuntimeError, match="comes before the application is served"):
-        attach(Gateway(nothing), login=lambda: None, outer=outer)
+        attach(Gateway(nothing()), login=lambda: None, outer=outer)
+
+
+async def test_held_calls_are_released_before_the_server_drains(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    class Told(Gateway):
+        def stopping(self) -> None:
+            order.append("released")
+            super().stopping()
+
+    async def drained(sockets: object = None) -> None:
+        order.append("drained")
+
+    outer = Starlette()
+    server = uvicorn.Server(uvicorn.Config(outer))
+    monkeypatch.setattr(server, "shutdown", drained)
+    monkeypatch.setattr(Server, "instance", server, raising=False)
+    monkeypatch.setattr(app.router, "routes", [*app.router.routes])
+    gateway = Told(nothing())
+    serve(gateway, lambda _: None, outer)
+
+    async with outer.router.lifespan_context(outer):
+        await server.shutdown()
+        assert order == ["released", "drained"]
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        gateway.open_view(
+            principal=lambda: Principal("ada"), host=lambda: None, within=nullcontext, title="Notes", route="/"
+        )
