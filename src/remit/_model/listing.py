@@ -12,7 +12,8 @@ from remit._model.ids import RegistrationId, SurfaceId
 class Listed:
     """One visible capability of one live registration, with its live state beside the fixed descriptor.
 
-    `reason` says why it is not available, `note` is the author's live text; both are data, one line.
+    `reason` says why it is not available, `note` is the author's live text; both are data, one line. `priority` is that
+    of its registration.
     """
 
     descriptor: Descriptor
@@ -21,6 +22,7 @@ class Listed:
     available: bool = True
     reason: str | None = None
     note: str | None = None
+    priority: int = 0
 
     @property
     def id(self) -> str:
@@ -85,7 +87,8 @@ class Snapshot:
     """An immutable capture of the surface for one consumer.
 
     `captured_at` is an ISO 8601 UTC time; components are ordered by priority (descending), type, instance; references
-    stand at top level and link to their component by registration.
+    stand at top level and link to their component by registration. `dropped` counts the capabilities that a budget left
+    out.
     """
 
     surface_id: SurfaceId
@@ -94,6 +97,7 @@ class Snapshot:
     route: str | None
     components: tuple[ListedComponent, ...]
     references: tuple[Listed, ...]
+    dropped: int = 0
 
     def capabilities(self) -> tuple[Listed, ...]:
         """All visible capabilities: those of components in order, then references."""
@@ -108,4 +112,5 @@ class Snapshot:
             "route": self.route,
             "components": [component.to_json() for component in self.components],
             "references": [listed.to_json() for listed in self.references],
+            **({"dropped": self.dropped} if self.dropped else {}),
         }

@@ -99,6 +99,7 @@ def _listed(bound: Bound, sight: Sight, viewer: Viewer) -> Listed:
         available=available,
         reason=sight.reason,
         note=note,
+        priority=bound.registration.priority,
     )
 
 
