@@ -106,6 +106,9 @@ class Backend:
 
     disabled: list[list[str]] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
+    renaming: asyncio.Event = field(default_factory=asyncio.Event)
+    held: asyncio.Event | None = None
+    """When given, a rename that has begun waits for it."""
 
     def procedures(self) -> Procedures:
         """The operations of this backend."""
@@ -120,6 +123,9 @@ class Backend:
         @procedures.operation("devices.rename", effect="server-mutation")
         async def rename_device(device_id: str, name: str) -> str:
             """Rename one device."""
+            self.renaming.set()
+            if self.held is not None:
+                await self.held.wait()
             self.renamed.append((device_id, name))
             return name
 

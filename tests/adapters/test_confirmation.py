@@ -307,6 +307,7 @@ class TestDecisionPage:
         "7.4-a-decider-sees-only-its-own",
         "7.12-a-decision-page-opens-no-view",
         "15.4-pages-cannot-be-framed",
+        "15.4-security-headers",
     )
     async def test_it_shows_the_exact_input_to_its_decider_and_to_nobody_else(
         self, site: Site, request_id: str
@@ -327,6 +328,8 @@ class TestDecisionPage:
         assert request_id in listed.text
         assert "frame-ancestors 'none'" in shown.headers["Content-Security-Policy"]
         assert shown.headers["X-Frame-Options"] == "DENY"
+        assert shown.headers["X-Content-Type-Options"] == "nosniff"
+        assert shown.headers["Cache-Control"] == "no-store"
         assert "<script" not in shown.text
         assert len(site.gateway.describe()["views"]) == 1  # type: ignore[arg-type]
 

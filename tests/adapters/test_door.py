@@ -303,3 +303,21 @@ async def test_the_door_needs_a_start_and_takes_nothing_after_its_stop(site: Sit
     await site.gateway.stop()
     with pytest.raises(RuntimeError, match="stopped"):
         site.open()
+
+
+@pytest.mark.requirement("15.5-running-calls-come-to-their-end")
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_running_call_comes_to_its_end_and_is_answered_while_the_gateway_stops(site: Site, mode: str) -> None:
+    site.open_table()
+    site.backend.held = asyncio.Event()
+    async with site.client(mode) as client:
+        await client.list_tools()
+        calling = asyncio.create_task(client.call_tool(RENAME, {"device_id": "d1", "name": "new"}))
+        await site.backend.renaming.wait()
+        stopping = asyncio.create_task(site.gateway.stop())
+        assert (await site.post()).status_code == 503
+        assert not stopping.done()
+        site.backend.held.set()
+        assert data_of(await calling) == "new"
+        await stopping
+    assert site.backend.renamed == [("d1", "new")]
