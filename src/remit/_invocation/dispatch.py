@@ -18,6 +18,7 @@ from remit.errors import (
     capability_not_available,
     capability_not_found,
     component_unmounted,
+    not_authorized,
 )
 
 
@@ -72,6 +73,8 @@ async def _look_again(call: Call, part: Part) -> None:
     viewer = part.viewer(call.consumer)
     sight = see(bound, viewer)
     match sight.state:
+        case State.HIDDEN if viewer.site.suspended.has_consumer(call.key):
+            raise Refusal(not_authorized(), why=sight.why)
         case State.HIDDEN:
             raise Refusal(capability_not_found(), why=sight.why)
         case State.UNAVAILABLE:

@@ -19,6 +19,7 @@ from remit.errors import (
     capability_not_available,
     capability_not_found,
     component_unmounted,
+    not_authorized,
     stale_capability,
 )
 
@@ -39,6 +40,8 @@ def resolve(call: Call, part: Part) -> None:
     viewer = part.viewer(call.consumer)
     call.viewer = viewer
     call.version_before = part.version(viewer)
+    if viewer.site.suspended.has_consumer(call.key):  # told alike for every id, so it discloses nothing
+        raise Refusal(not_authorized(), why="the consumer is suspended")
     visible, hidden = _visible(call, part, viewer)
     if not visible:
         raise _not_there(call, part, viewer, hidden)

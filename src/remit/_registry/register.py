@@ -8,6 +8,7 @@ from remit._base.ident import new_id
 from remit._base.text import clean_line
 from remit._contract.plan import Plan, Sealed
 from remit._journal.hub import EventHub
+from remit._model.consumer import ConsumerKey
 from remit._model.effects import Confirmation, Effect
 from remit._model.event import EventType
 from remit._model.ids import RegistrationId, is_instance
@@ -141,6 +142,19 @@ class Registrar:
         registration.entry = None
         self._registry.moved()
         self._hub.surface_changed()
+
+    def suspend(self, target: str | ConsumerKey, suspended: bool) -> bool:
+        """Switch a capability (its id) or a consumer (its key) off or on again; say whether that changed anything."""
+        off = self._registry.suspended
+        changed = (
+            off.set_capability(target, suspended) if isinstance(target, str) else off.set_consumer(target, suspended)
+        )
+        if changed:
+            for registration in self._registry.in_order():
+                registration.entry = None
+            self._registry.moved()
+            self._hub.surface_changed()
+        return changed
 
     def unmount(self, registration: Registration, cause: CancelCause) -> None:
         """Take a registration away, children first; twice is a no-op."""

@@ -13,6 +13,7 @@ from remit._model.effects import Confirmation, Kind
 from remit._model.ids import RegistrationId
 from remit._model.listing import Listed, ListedComponent
 from remit._policy.chain import Chain
+from remit._registry.suspended import Suspended
 
 SHOWN_TO = 256
 REASON_CHARACTERS = 200
@@ -122,7 +123,10 @@ class Bound:
             else registration.instance
         )
         self.listed = Listed(
-            descriptor=plan.descriptor, registration=registration.id, instance=registration.instance, available=True
+            descriptor=plan.descriptor,
+            registration=registration.id,
+            instance=registration.instance,
+            priority=registration.priority,
         )
 
 
@@ -148,6 +152,7 @@ class State:
         "by_registration",
         "generation",
         "route",
+        "suspended",
         "tombstones",
     )
 
@@ -158,6 +163,7 @@ class State:
         self.tombstones: Bounded[str, Tombstone] = Bounded(limits.tombstones, limits.tombstone_s, clock)
         self.generation = 0
         self.route: str | None = None
+        self.suspended = Suspended()
         self._marks = count(1)
         self._order: tuple[Registration, ...] | None = None
 

@@ -11,6 +11,7 @@ from remit._policy.chain import Chain
 from remit._policy.context import Counters, PolicyContext, ReviewContext
 from remit._registry.entered import Entered
 from remit._registry.state import Bound
+from remit._registry.suspended import Suspended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -18,7 +19,8 @@ class Site:
     """What is equal for every look at one surface.
 
     `exposure` is the contract's, `narrowed` the surface's own (None: not narrowed); `can_confirm` says whether anybody
-    could answer a confirmation request; `moved` names operations whose backend no longer equals the contract.
+    could answer a confirmation request; `moved` names operations whose backend no longer equals the contract;
+    `suspended` is what an operator switched off.
     """
 
     exposure: Mapping[str, Patterns]
@@ -29,6 +31,7 @@ class Site:
     counters: Counters
     can_confirm: Callable[[], bool]
     moved: frozenset[str]
+    suspended: Suspended
 
 
 @dataclass(frozen=True, slots=True, eq=False)

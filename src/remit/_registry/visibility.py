@@ -44,15 +44,20 @@ class Sight:
 
 AVAILABLE = Sight(state=State.AVAILABLE)
 _NOT_AT_THIS_DOOR = Sight(state=State.HIDDEN, why="not exposed at this door")
+_SUSPENDED_CONSUMER = Sight(state=State.HIDDEN, why="the consumer is suspended")
+_SUSPENDED = Sight(state=State.HIDDEN, why="the capability is suspended")
 _OUT_OF_SCOPE = Sight(state=State.HIDDEN, why="outside the consumer's scope")
 
 
 def see(bound: Bound, viewer: Viewer) -> Sight:
     """Decide what this consumer may see of this live capability now (SPEC 4.6, 4.7).
 
-    Authority hides: door, exposure, scope, policies. State discloses: enabled, pushed, predicate, a policy's disable.
+    The kill switch hides before all else. Authority hides: door, exposure, scope, policies. State discloses: enabled,
+    pushed, predicate, a policy's disable.
     What can change without the registrar or another viewer makes a registration unsteady (`state`).
     """
+    if viewer.site.suspended.any and (off := _switched_off(bound.plan.descriptor.id, viewer)) is not None:
+        return off
     hidden = _out_of_reach(bound.plan, viewer)
     if hidden is not None:
         return hidden
@@ -86,8 +91,10 @@ def see_nothing(viewer: Viewer) -> Sight:
 def may_reach(capability_id: str, viewer: Viewer) -> bool:
     """Whether exposure and scope let this consumer reach the id at all, mounted or not (SPEC 6.5).
 
-    Used for what is no longer mounted; a capability's own `doors` have gone with it.
+    Used for what is no longer mounted; a capability's own `doors` have gone with it. What is suspended is hidden.
     """
+    if viewer.site.suspended.any and _switched_off(capability_id, viewer) is not None:
+        return False
     kind = viewer.consumer.kind
     if not kind.in_process and capability_id not in viewer.site.exposure.get(kind.value, _NONE):
         return False
@@ -95,6 +102,13 @@ def may_reach(capability_id: str, viewer: Viewer) -> bool:
 
 
 _NONE = Patterns(())
+
+
+def _switched_off(capability_id: str, viewer: Viewer) -> Sight | None:
+    suspended = viewer.site.suspended
+    if suspended.has_consumer(viewer.consumer.key):
+        return _SUSPENDED_CONSUMER
+    return _SUSPENDED if suspended.has_capability(capability_id) else None
 
 
 def _out_of_reach(plan: Plan, viewer: Viewer) -> Sight | None:

@@ -13,21 +13,23 @@ from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._invocation.pipeline import Pipeline
-from remit._journal.audit import AuditEntry
-from remit._model.consumer import Consumer
+from remit._journal.audit import AuditEntry, AuditType
+from remit._model.consumer import Consumer, ConsumerKey
+from remit._model.effects import Effect
 from remit._model.event import Event, EventListener, EventType
 from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
-from remit._model.listing import Listed, ListedComponent, Snapshot
+from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Outcome
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit._policy.policy import Policy
 from remit._registry.audience import hears
 from remit._registry.entered import Within
+from remit._registry.narrow import Filter, Narrowed, narrow
 from remit._registry.register import Registrar, Wanted
 from remit._registry.snapshot import Capture, capture
 from remit._registry.state import Registration
-from remit._surface.connection import Connection
+from remit._surface.connection import Connection, Named
 from remit._surface.mount import Mount
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Given, Wired, wire
@@ -145,23 +147,43 @@ class Surface:
         """Say once who is asking."""
         return Connection(self, consumer)
 
-    def snapshot(self, consumer: Consumer) -> Snapshot:
-        """Capture what this consumer may see now; runs no handler and does no I/O (SPEC 4.9)."""
+    def snapshot(
+        self,
+        consumer: Consumer,
+        *,
+        prefixes: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        effects: Collection[Effect | str] | None = None,
+        include_unavailable: bool = True,
+        budget: int | None = None,
+    ) -> Snapshot:
+        """Capture what this consumer may see now; runs no handler and does no I/O (SPEC 4.9).
+
+        `prefixes` match whole segments: with a plane they are held against ids, without against component types. A
+        `budget` in bytes of JSON leaves out whole components, lowest priority first, and `dropped` says how many
+        capabilities. The version is that of the whole listing, whatever was asked for.
+        """
         self._check_thread()
-        components: tuple[ListedComponent, ...] = ()
-        references: tuple[Listed, ...] = ()
+        wanted = Filter(
+            prefixes=_several(prefixes, "prefixes"),
+            tags=_several(tags, "tags"),
+            effects=None if effects is None else frozenset(Effect(effect) for effect in effects),
+            include_unavailable=include_unavailable,
+            budget=budget,
+        )
         version = self._parts.versions.known(consumer)
+        shown = Narrowed((), ())
         captured = None if self._disposed else self._captured(consumer)
         if captured is not None:
-            components, references = captured[0].components, captured[0].references
-            version = captured[1]
+            shown, version = narrow(captured[0], wanted), captured[1]
         return Snapshot(
             surface_id=self._id,
             surface_version=version,
             captured_at=self._clock.now().isoformat(),
-            route=self._parts.registry.route,
-            components=components,
-            references=references,
+            route=None if self._suspended(consumer) else self._parts.registry.route,
+            components=shown.components,
+            references=shown.references,
+            dropped=shown.dropped,
         )
 
     async def invoke(self, invocation: Invocation, consumer: Consumer, *, timeout: float | None = None) -> Outcome:
@@ -228,6 +250,20 @@ class Surface:
         self._parts.registry.route = path
         self._parts.hub.emit(EventType.ROUTE_CHANGED, {"route": path})
 
+    def suspend(self, *, consumer: Consumer | None = None, capability: str | Named | None = None) -> None:
+        """Switch one consumer or one capability off, as of the next call: the kill switch (SPEC 4.13).
+
+        A suspended capability is hidden from everybody, whoever mounts it. A suspended consumer has an empty listing,
+        and each of its calls is NOT_AUTHORIZED. A call that still waits is stopped before it runs; code that runs is
+        not interrupted, and evidence is kept. It is held in memory, by this surface, until `reinstate`. A capability
+        that the contract does not know is a ValueError; twice is a no-op.
+        """
+        self._switch(consumer, capability, suspended=True)
+
+    def reinstate(self, *, consumer: Consumer | None = None, capability: str | Named | None = None) -> None:
+        """Take a suspension back; what is not suspended is left as it is."""
+        self._switch(consumer, capability, suspended=False)
+
     def policies_changed(self) -> None:
         """Say that what policies decide from host values may have changed: versions are computed anew."""
         self._parts.registry.moved()
@@ -256,6 +292,30 @@ class Surface:
         self._parts.broker.end_all(cause)
         self._parts.hub.close()
 
+    def _switch(self, consumer: Consumer | None, capability: str | Named | None, *, suspended: bool) -> None:
+        self._check_thread()
+        if (consumer is None) is (capability is None):
+            raise TypeError("name one: consumer=… or capability=…")
+        target: str | ConsumerKey
+        if consumer is not None:
+            target = consumer.key
+        else:
+            assert capability is not None
+            target = capability if isinstance(capability, str) else capability.id
+            if target not in self._authority.capability_ids:
+                raise ValueError(f"the contract knows no capability {target!r}")
+        if not self._registrar.suspend(target, suspended):
+            return
+        self._parts.audit.append(
+            AuditType.SUSPENSION,
+            capability=target if isinstance(target, str) else None,
+            consumer=None if isinstance(target, str) else target,
+            status="suspended" if suspended else "reinstated",
+        )
+
+    def _suspended(self, consumer: Consumer) -> bool:
+        return self._parts.registry.suspended.has_consumer(consumer.key)
+
     def _captured(self, consumer: Consumer) -> tuple[Capture, str] | None:
         try:
             viewer = self._parts.viewers.of(consumer)
@@ -273,7 +333,12 @@ class Surface:
             before, told = told, self._version(consumer) or told
             return told != before
 
-        return lambda event: hears(event, consumer.key, moved)
+        def heard(event: Event) -> bool:
+            if event.type is EventType.ROUTE_CHANGED and self._suspended(consumer):
+                return False
+            return hears(event, consumer.key, moved)
+
+        return heard
 
     def _version(self, consumer: Consumer) -> str | None:
         try:
@@ -309,3 +374,9 @@ def _refuse_class(component: object) -> None:
             f"surface.mount({name}) got the class\n"
             f"  do  surface.mount({name}(…)): the instance is what lives and dies with the view"
         )
+
+
+def _several(names: Collection[str] | None, what: str) -> Collection[str] | None:
+    if isinstance(names, str):
+        raise TypeError(f"{what} is a collection, not one text: write [{names!r}]")
+    return names

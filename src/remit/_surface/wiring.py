@@ -135,6 +135,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         counters=Counters(clock),
         can_confirm=lambda: broker.has_channel,
         moved=_moved(given),
+        suspended=registry.suspended,
     )
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
     versions = Versions(registry, clock)
