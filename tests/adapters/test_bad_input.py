@@ -317,7 +317,7 @@ async def test_another_accounts_handshake_session_does_not_exist(site: Site) -> 
     assert stolen.status_code == 404
 
 
-@pytest.mark.requirement("15.4-hosts", "15.4-a-refusal-names-the-value")
+@pytest.mark.requirement("15.4-hosts", "15.4-loopback-by-default", "15.4-a-refusal-names-the-value")
 async def test_a_foreign_host_is_421_and_named(site: Site) -> None:
     answer = await site.post(Host="evil.example")
     assert (answer.status_code, answer.text) == (421, "Host not allowed: evil.example")
