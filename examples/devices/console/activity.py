@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
@@ -12,6 +13,7 @@ from nicegui import ui
 from remit import Event, EventType, Surface
 
 _KEPT: Final = 60
+_DRAWN_EVERY_S: Final = 0.25
 _TYPES: Final = (
     EventType.INVOCATION_SETTLED,
     EventType.CONFIRMATION_REQUESTED,
@@ -28,18 +30,25 @@ class Activity:
             ui.label("Agent activity")
         self._empty = ui.label("No agent has done anything in this page yet.").classes("quiet")
         self._list = ui.element("ol").props('role=log aria-label="Agent activity, newest first"')
+        self._undrawn: deque[tuple[str, str, str, str]] = deque(maxlen=_KEPT)
         surface.subscribe(self._heard, types=_TYPES)
+        # An agent may call hundreds of times a second. A browser that had to draw each one by itself falls behind, then
+        # answers the pings of its socket too late, and the page counts as gone.
+        ui.timer(_DRAWN_EVERY_S, self._draw)
 
     def _heard(self, event: Event) -> None:
-        if self._list.is_deleted:
-            return
         told = _told(event)
-        if told is None:
-            return
-        kind, what, how = told
+        if told is not None:
+            self._undrawn.append((f"{datetime.now().astimezone():%H:%M:%S}", *told))
+
+    def _draw(self) -> None:
+        while self._undrawn:
+            self._add(*self._undrawn.popleft())
+
+    def _add(self, when: str, kind: str, what: str, how: str) -> None:
         self._empty.set_visibility(False)
         with self._list, ui.element("li").classes(f"did {kind}") as line:
-            ui.label(f"{datetime.now().astimezone():%H:%M:%S}").classes("when")
+            ui.label(when).classes("when")
             ui.label(what).classes("what")
             ui.label(how).classes("how")
         line.move(target_index=0)
