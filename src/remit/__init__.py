@@ -12,6 +12,7 @@ from remit._model.consumer import Consumer, Decider, Principal
 from remit._model.context import Context
 from remit._model.effects import Effect, Kind
 from remit._model.event import Event, EventType
+from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
@@ -53,6 +54,7 @@ __all__ = [
     "Procedures",
     "Refused",
     "Retry",
+    "Snapshot",
     "Surface",
     "Unavailable",
     "action",

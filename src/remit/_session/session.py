@@ -25,7 +25,6 @@ class Session:
     id: str
     principal: PrincipalKey
     title: str
-    route: str
     opened_at: datetime
     surface: Surface
     connected: bool = False
@@ -34,4 +33,4 @@ class Session:
 
     def to_json(self, title: str) -> Mapping[str, object]:
         """How the view is told to agents and people of its principal: `view`, `title`, `route`, `opened_at`."""
-        return {"view": self.id, "title": title, "route": self.route, "opened_at": self.opened_at.isoformat()}
+        return {"view": self.id, "title": title, "route": self.surface.route, "opened_at": self.opened_at.isoformat()}

@@ -242,6 +242,11 @@ class Surface:
         audience = None if consumer is None else self._audience(consumer)
         return self._parts.hub.subscribe(listener, types, audience)
 
+    @property
+    def route(self) -> str | None:
+        """Where in the application the view is, as `set_route` last said."""
+        return self._parts.registry.route
+
     def set_route(self, path: str | None) -> None:
         """Say where in the application the view is."""
         self._check_thread()

@@ -124,7 +124,6 @@ class Gateway:
             id=new_id(VIEW_PREFIX),
             principal=person.key,
             title=title,
-            route=route,
             opened_at=self._clock.now(),
             surface=surface,
         )
@@ -216,7 +215,7 @@ class Gateway:
     def describe(self) -> Mapping[str, object]:
         """What to paste into an agent's client: path of the door and the open views; no secret."""
         views = [
-            {"view": session.id, "title": session.title, "route": session.route}
+            {"view": session.id, "title": session.title, "route": session.surface.route}
             for session in self._views.all()
             if session.connected
         ]

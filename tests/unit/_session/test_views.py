@@ -26,7 +26,6 @@ class Desk:
             id=name,
             principal=principal.key,
             title=title,
-            route="/devices",
             opened_at=self.clock.now(),
             surface=Surface(self.authority, principal=principal),
         )
@@ -98,7 +97,6 @@ def test_a_reload_takes_the_choice_along() -> None:
         id="vew_3",
         principal=ADA.key,
         title="Devices",
-        route="/",
         opened_at=desk.clock.now(),
         surface=Surface(desk.authority, principal=ADA),
     )
@@ -184,3 +182,12 @@ def test_a_principal_is_told_of_its_own_views_only() -> None:
     end()
     desk.open("vew_2")
     assert len(heard) == 4
+
+
+@pytest.mark.requirement("11.12-a-view-is-told-with-its-present-route")
+def test_a_view_is_told_with_the_route_it_has_now() -> None:
+    session = Desk().open("vew_1")
+    session.surface.set_route("/devices")
+    assert session.to_json("Devices")["route"] == "/devices"
+    session.surface.set_route("/reports")
+    assert session.to_json("Devices")["route"] == "/reports"
