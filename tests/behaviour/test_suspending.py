@@ -118,7 +118,7 @@ async def test_a_suspended_consumer_has_an_empty_listing_and_is_not_authorized()
 @pytest.mark.requirement("4.13-suspended-consumer")
 async def test_a_suspended_consumer_hears_that_its_listing_moved_and_no_more_of_the_surface() -> None:
     surface, _ = opened()
-    listed(surface), listed(surface, OTHER)
+    assert listed(surface) == listed(surface, OTHER)
     heard: list[Event] = []
     others: list[Event] = []
     surface.subscribe(heard.append, consumer=AGENT)
@@ -148,6 +148,15 @@ async def test_a_suspension_moves_the_version_of_whoever_saw_it_once() -> None:
     surface.reinstate(capability=Valve.turn)
     surface.reinstate(consumer=AGENT)
     assert versions() == (2, 2)
+
+
+@pytest.mark.requirement("4.13-suspension-moves-versions")
+async def test_a_call_tells_the_moved_version_without_a_listing_in_between() -> None:
+    surface, _ = opened()
+    agent = surface.connect(AGENT)
+    assert (await agent.call(Valve.read)).surface_version == "0"
+    surface.suspend(capability=Valve.turn)
+    assert (await agent.call(Valve.read)).surface_version == "1"
 
 
 @pytest.mark.requirement("4.13-suspension-stops-what-waits")

@@ -109,6 +109,7 @@ def mounted(surface: Surface, drawn: Drawn) -> None:
     answers=st.tuples(*[st.sampled_from(DECISIONS)] * 3),
     narrowed=st.none() | st.dictionaries(st.sampled_from(["test", "mcp"]), st.lists(PATTERNS, max_size=2)),
     somebody=st.booleans(),
+    suspended=st.sampled_from([None, None, "agent", "view:a.table.put", "view:a.form.look"]),
 )
 def test_the_outcome_of_explain_equals_the_listings(
     drawn: Drawn,
@@ -116,12 +117,17 @@ def test_the_outcome_of_explain_equals_the_listings(
     answers: tuple[Decision | None, ...],
     narrowed: dict[str, list[str]] | None,
     somebody: bool,
+    suspended: str | None,
 ) -> None:
     SURFACE.answer, COMPONENT.answer, OWN.answer = answers
     surface = Surface(AUTHORITY, principal=Principal("ada"), policies=[SURFACE], exposure=narrowed, clock=ManualClock())
     if somebody:
         surface.confirmations.subscribe(lambda view: None)
     mounted(surface, drawn)
+    if suspended == "agent":
+        surface.suspend(consumer=consumer)
+    elif suspended is not None:
+        surface.suspend(capability=suspended)
     said = {(each.registration, each.capability): each for each in explain(surface, consumer)}
     listed = {
         (str(each.registration), str(each.descriptor.id)): (each.available, each.reason)

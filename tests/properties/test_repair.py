@@ -84,11 +84,15 @@ MIXED = st.recursive(
 )
 
 
+def _objects(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries({}, optional=fields)
+
+
 def shaped(schema: Any) -> st.SearchStrategy[Any]:
     """Values that look like the schema, most of them with text at their ends."""
     if "properties" in schema:
         fields = {name: shaped(child) for name, child in schema["properties"].items()}
-        made = st.fixed_dictionaries({}, optional={"a": TEXTS, "b": TEXTS, **fields})
+        made = _objects({"a": TEXTS, "b": TEXTS, **fields})
         return made | made.map(lambda value: canonical(value).decode())
     if "items" in schema:
         made_list = st.lists(shaped(schema["items"]), max_size=2)
