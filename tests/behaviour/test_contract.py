@@ -251,7 +251,13 @@ async def test_the_limits_of_input_and_output_are_65536_and_32768_bytes_of_utf_8
     assert "100" in str(error.details["issues"])
     error = failed(await small.invoke(Invocation("view:echo.back", {"text": "abcdefghij", "times": 2}), AGENT))
     assert error.details["reason"] == "output-too-large"
-    for wrong in ({"input_bytes": 0}, {"action_s": float("inf")}, {"denials": 1.5}, {"decide_s": -1}):
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"input_bytes": 0},
+        {"action_s": float("inf")},
+        {"denials": 1.5},
+        {"decide_s": -1},
+    )
+    for wrong in wrongs:
         with pytest.raises(ValueError):
             Limits(**wrong)
 

@@ -20,6 +20,7 @@ from remit import (
     action,
     observation,
 )
+from remit.policies import require_grant
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
 
 
@@ -248,6 +249,31 @@ async def test_a_tombstone_tells_those_who_were_shown_it_for_five_minutes() -> N
     assert error.details == {"phase": "resolve"}
     clock.advance(2)
     failed(await agent.call(Panel.read), "CAPABILITY_NOT_FOUND")
+
+
+@pytest.mark.requirement("6.5-hidden-was-never-shown", "4.7-hidden-equals-made-up")
+async def test_a_hidden_capability_of_a_shown_component_that_has_gone_is_as_unknown_as_ever() -> None:
+    class Mixed(Component, type="mixed"):
+        """A part of it is not for everybody."""
+
+        @observation
+        def read(self) -> int:
+            """Read."""
+            return 1
+
+        @observation(policies=[require_grant("keys")])
+        def secret(self) -> int:
+            """Only with keys."""
+            return 1
+
+    surface = Surface(authority_of(Mixed), principal="operator")
+    agent = surface.connect(AGENT)
+    mount = surface.mount(Mixed())
+    assert [listed.id for listed in agent.capabilities()] == ["view:mixed.read"]
+    mount.unmount()
+    failed(await agent.call("view:mixed.read"), "COMPONENT_UNMOUNTED")
+    hidden = failed(await agent.call("view:mixed.secret", registration=mount.registration_id), "CAPABILITY_NOT_FOUND")
+    assert hidden == failed(await agent.call("view:mixed.madeUp", registration=mount.registration_id))
 
 
 @pytest.mark.requirement("4.4-100-tombstones")

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -93,7 +93,7 @@ def shaped(schema: Any) -> st.SearchStrategy[Any]:
     if "properties" in schema:
         fields = {name: shaped(child) for name, child in schema["properties"].items()}
         made = _objects({"a": TEXTS, "b": TEXTS, **fields})
-        return made | made.map(lambda value: canonical(value).decode())
+        return made | made.map(lambda value: canonical(cast(Json, value)).decode())
     if "items" in schema:
         made_list = st.lists(shaped(schema["items"]), max_size=2)
         return made_list | made_list.map(lambda value: canonical(value).decode())

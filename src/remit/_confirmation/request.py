@@ -129,7 +129,7 @@ class RequestRecord:
         return self.status in OPEN
 
     def may_be_decided_by(self, decider: Decider) -> bool:
-        """The principal without an approver, else whoever holds every such grant; always of the same tenant (SPEC 7.4)."""
+        """The principal without approvers, else whoever holds all such grants; always of the same tenant (SPEC 7.4)."""
         principal = self.ask.principal
         if decider.tenant != principal.tenant:
             return False

@@ -103,13 +103,12 @@ def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> 
 
 
 def _was_shown(call: Call, part: Part) -> bool:
-    """Whether this consumer had been shown, not long ago, a registration with this capability that has gone."""
+    """Whether this consumer had been shown, not long ago, this capability of a registration that has gone."""
     request = call.request
     if parse_capability_id(request.capability_id) is None:
         return False
     return any(
-        call.key in stone.shown
-        and request.capability_id in stone.capabilities
+        request.capability_id in stone.shown.get(call.key, ())
         and request.registration in (None, stone.registration)
         and request.instance in (None, stone.instance, f"{stone.type}/{stone.instance}")
         for _, stone in part.registry.tombstones.items()

@@ -76,7 +76,7 @@ def _asked(components: Iterable[ListedComponent], wanted: Filter) -> Iterable[Li
 def _fitting(
     components: Sequence[ListedComponent], references: Sequence[Listed], budget: int
 ) -> frozenset[RegistrationId]:
-    """The registrations that fit, by priority (descending), type and instance; the first that does not fit is the end."""
+    """The registrations that fit, by priority (descending), type, instance; the first that does not fit is the end."""
     sizes: dict[RegistrationId, int] = {}
     ranks: dict[RegistrationId, tuple[int, str, str]] = {}
     for component in components:

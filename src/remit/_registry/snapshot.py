@@ -36,7 +36,7 @@ def capture(registry: Registry, viewer: Viewer) -> Capture:
         if not entry.marks:
             continue
         if not entry.told:
-            registration.show_to(key)
+            registration.show_to(key, _ids(entry))
             entry.told = True
         if entry.component is not None:
             components.append(entry.component)
@@ -80,6 +80,11 @@ def _entry(registration: Registration, viewer: Viewer) -> Entry:
     if registration.steady:
         registration.entry = entry
     return entry
+
+
+def _ids(entry: Entry) -> frozenset[str]:
+    own = () if entry.component is None else entry.component.capabilities
+    return frozenset(listed.id for listed in (*own, *entry.references))
 
 
 def _mark(bound: Bound, sight: Sight) -> int:

@@ -1,6 +1,6 @@
 """The registrations of one surface, indexed for calls and kept in order for listings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -35,7 +35,7 @@ class Registration:
     """One mount lifetime of one instance; never reused (SPEC 1).
 
     `blocked` is the reason why nothing of it is available (own or an ancestor's), None when it is enabled. `shown`
-    holds the keys of consumers that have been shown it. `component` is dropped at unmount, so that nothing executable
+    holds, by consumer, the ids it has been shown of it. `component` is dropped at unmount, so that nothing executable
     outlives the mount (SPEC 4.4). `entry` is the entry of the last viewer, as long as no change made it None; only a
     `steady` registration has one: one whose capabilities no policy, predicate, note or channel can change by itself.
     """
@@ -86,7 +86,7 @@ class Registration:
         self.pushed: dict[str, str] = {}
         self.children: list[Registration] = []
         self.bounds: tuple[Bound, ...] = ()
-        self.shown: set[ConsumerKey] = set()
+        self.shown: dict[ConsumerKey, frozenset[str]] = {}
         self.entry: Entry | None = None
         self.steady = False
 
@@ -95,10 +95,14 @@ class Registration:
         """True until it is unmounted."""
         return self.component is not None
 
-    def show_to(self, key: ConsumerKey) -> None:
-        """Remember that this consumer has been shown it; bounded, the rest is told NOT_FOUND later."""
-        if len(self.shown) < SHOWN_TO:
-            self.shown.add(key)
+    def show_to(self, key: ConsumerKey, capabilities: frozenset[str]) -> None:
+        """Remember what of it this consumer has been shown; bounded, the rest is told NOT_FOUND later."""
+        known = self.shown.get(key)
+        if known is not None:
+            if not capabilities <= known:
+                self.shown[key] = known | capabilities
+        elif len(self.shown) < SHOWN_TO:
+            self.shown[key] = capabilities
 
 
 class Bound:
@@ -132,13 +136,12 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What stays of a registration after it has gone: ids only (SPEC 4.4)."""
+    """What stays of a registration after it has gone: its names, and who had been shown what of it (SPEC 4.4)."""
 
     registration: RegistrationId
     type: str
     instance: str
-    capabilities: frozenset[str]
-    shown: frozenset[ConsumerKey]
+    shown: Mapping[ConsumerKey, frozenset[str]]
 
 
 class State:
@@ -190,10 +193,8 @@ class State:
         """Take a registration out of every index, drop what is executable, and keep its tombstone."""
         del self.by_instance[registration.sealed.type, registration.instance]
         del self.by_registration[registration.id]
-        ids = []
         for bound in registration.bounds:
             capability = bound.plan.descriptor.id
-            ids.append(capability)
             live = self.by_capability[capability]
             del live[registration.id]
             if not live:
@@ -202,8 +203,7 @@ class State:
             registration=registration.id,
             type=registration.sealed.type,
             instance=registration.instance,
-            capabilities=frozenset(ids),
-            shown=frozenset(registration.shown),
+            shown=dict(registration.shown),
         )
         self.tombstones.put(registration.id, stone)
         registration.component = None

@@ -25,7 +25,8 @@ async def test_within_is_entered_in_the_task_that_runs_the_code_and_left_after_i
         tasks.append(asyncio.current_task())
         return "done"
 
-    assert await Entered(within).run(handler) == "done"
+    done: str = await Entered(within).run(handler)
+    assert done == "done"
     here = asyncio.current_task()
     assert tasks == [here, here, "left"]
 
