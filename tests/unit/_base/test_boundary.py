@@ -61,7 +61,9 @@ REFUSED: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "word"), REFUSED, ids=[repr(value)[:40] for value, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("value", "word"), REFUSED, ids=[f"{type(value).__name__}-{place}" for place, (value, _) in enumerate(REFUSED)]
+)
 def test_what_is_not_json_is_refused_and_named_by_kind(value: object, word: str) -> None:
     with pytest.raises(NotJson) as caught:
         take(value)
