@@ -27,11 +27,20 @@ hypothesis.settings.register_profile("remit-ci", deadline=None, derandomize=True
 hypothesis.settings.load_profile("remit-ci" if os.environ.get("CI") else "remit")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the browser: it runs in a call of its own.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--long`: the runs that take minutes, or that a script of their own makes in CI."""
+    parser.addoption("--long", action="store_true", help="run what takes minutes, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses the browser: it runs in a call of its own. Leave out what is long, unless it is asked for.
 
     A sync Playwright leaves its event loop in the thread, so no later test of the same process could start one.
     """
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 DEMO = [sys.executable, "-m", "examples.devices.demo"]
 
 
+@pytest.mark.long  # CI makes this very run by `scripts/demo --check`
 @pytest.mark.requirement("0-the-main-job")
 @pytest.mark.timeout(180)
 @pytest.mark.usefixtures("browser")
