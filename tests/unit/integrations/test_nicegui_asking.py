@@ -12,9 +12,9 @@ from starlette.applications import Starlette
 
 from remit import Authority, ConfirmationStatus, ConfirmationView, Effect, Principal
 from remit._contract.manifest import assemble, parse
+from remit._model.shown_input import Field, fields_of
 from remit.gateway import Gateway
 from remit.integrations.nicegui import attach
-from remit.integrations.nicegui.fields import Field, fields_of
 from remit.integrations.nicegui.serving import serve
 
 

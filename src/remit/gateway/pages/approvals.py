@@ -15,9 +15,10 @@ from remit._base.clock import Clock
 from remit._base.digest import keyed_hex, same
 from remit._model.consumer import Decider, Principal
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
+from remit._model.shown_input import fields_of
 from remit._session.decisions import Decisions
 from remit._session.port import Login
-from remit.gateway.pages.render import Renderer, rows_of
+from remit.gateway.pages.render import Renderer
 
 PATH: Final = "/remit/confirmations"
 FORM_BYTES: Final = 8_192
@@ -123,7 +124,7 @@ class Approvals:
             "request.html",
             status,
             request=view,
-            rows=rows_of(view),
+            rows=fields_of(view),
             pending=view.status is ConfirmationStatus.PENDING,
             state=view.status.value,
             state_text=state_text(view),

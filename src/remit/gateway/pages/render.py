@@ -2,25 +2,12 @@
 
 import base64
 import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from remit._base.text import shown
-from remit._model.request_view import ConfirmationView
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One leaf of an input: where it stands, its exact JSON with refused characters as escapes, and its source."""
-
-    path: str
-    value: str
-    bound: bool
 
 
 class Renderer:
@@ -55,37 +42,6 @@ class _Markup(str):
 
     def __html__(self) -> str:
         return str(self)
-
-
-def rows_of(view: ConfirmationView) -> tuple[Row, ...]:
-    """The exact input as one row a leaf: required fields first, nothing joined, nothing cut (SPEC 7.2)."""
-    first = [name for name in view.required if name in view.input]
-    names = [*first, *(name for name in view.input if name not in first)]
-    return tuple(
-        Row(path=shown(path), value=exact(leaf), bound=name in view.bound)
-        for name in names
-        for path, leaf in _leaves(name, view.input[name])
-    )
-
-
-def exact(value: object) -> str:
-    """JSON text of a value, readable in every script, with refused characters as escapes."""
-    return shown(json.dumps(value, ensure_ascii=False))
-
-
-def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _leaves(f"{path}.{key}", inner)
-    elif isinstance(value, Sequence) and not isinstance(value, str) and value:
-        for index, inner in enumerate(value):
-            yield from _leaves(f"{path}[{index}]", inner)
-    elif isinstance(value, Mapping):
-        yield path, {}
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        yield path, []
-    else:
-        yield path, value
 
 
 def _clock(at: datetime) -> str:

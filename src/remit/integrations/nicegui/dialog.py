@@ -13,7 +13,7 @@ from remit._base.text import shown
 from remit._model.consumer import ConsumerKind
 from remit._model.effects import Effect
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
-from remit.integrations.nicegui.fields import fields_of
+from remit._model.shown_input import fields_of
 from remit.integrations.nicegui.style import DECISIONS
 
 DRAWN_S: Final = 0.5
