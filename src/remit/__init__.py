@@ -14,6 +14,7 @@ from remit._model.effects import Effect, Kind
 from remit._model.event import Event, EventType
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.preflight import Preflight, Question
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._surface.connection import Connection
@@ -50,8 +51,10 @@ __all__ = [
     "Mount",
     "Ok",
     "Outcome",
+    "Preflight",
     "Principal",
     "Procedures",
+    "Question",
     "Refused",
     "Retry",
     "Snapshot",

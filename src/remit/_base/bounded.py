@@ -48,6 +48,11 @@ class Bounded(Generic[K, V]):
             self._entries.move_to_end(key)
         return value
 
+    def peek(self, key: K) -> V | None:
+        """Return the live value, or `None`; recency does not change."""
+        self._expire()
+        return self._entries.get(key)
+
     def put(self, key: K, value: V) -> None:
         """Store the value with a full time to live, replacing what the key had; may evict, may raise `Full`."""
         self._expire()

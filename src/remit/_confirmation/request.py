@@ -152,7 +152,6 @@ class RequestRecord:
         """What a decider is shown, with a copy of the input of its own."""
         ask, descriptor = self.ask, self.ask.descriptor
         input = loads(ask.canonical)
-        required = descriptor.input_schema.get("required", ())
         return ConfirmationView(
             id=self.id,
             capability=descriptor.id,
@@ -163,7 +162,7 @@ class RequestRecord:
             description=descriptor.description,
             input=MappingProxyType(input if isinstance(input, dict) else {}),
             bound=descriptor.bound,
-            required=tuple(str(name) for name in required) if isinstance(required, list | tuple) else (),
+            required=descriptor.required,
             summary=ask.summary,
             approvers=ask.approvers,
             consumer=ask.consumer.id,

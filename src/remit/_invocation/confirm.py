@@ -6,7 +6,9 @@ from functools import partial
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import Ask
 from remit._invocation.call import Call, Later
+from remit._model.preflight import Question
 from remit._model.request_view import ConfirmationStatus
+from remit._policy.decision import Required
 from remit._registry.entered import Entered, Raised
 from remit.errors import Refusal, confirmation_invalid
 
@@ -41,15 +43,42 @@ async def _evidence(call: Call, part: Part) -> None:
     call.evidence = record
 
 
+def question(call: Call, entered: Entered) -> Question | None:
+    """What the person would be shown if this call came here; None when no person is needed."""
+    needed = call.confirmation_needed
+    if needed is None:
+        return None
+    descriptor = call.live.plan.descriptor
+    return Question(
+        title=descriptor.title or descriptor.id,
+        description=descriptor.description,
+        effect=descriptor.effect,
+        bound=descriptor.bound,
+        required=descriptor.required,
+        summary=_summary(call, needed, entered),
+        approvers=_approvers(call, needed),
+    )
+
+
+def _summary(call: Call, needed: Required, entered: Entered) -> str | None:
+    """The policy's text, else the author's; one that raises is none."""
+    plan = call.live.plan
+    if needed.summary is not None or plan.summary is None:
+        return needed.summary
+    text = entered.attempt(plan.summary, call.live.registration.component)
+    return None if isinstance(text, Raised) or text is None else str(text)
+
+
+def _approvers(call: Call, needed: Required) -> tuple[str, ...]:
+    approver = call.live.plan.approver
+    return tuple(sorted({*needed.approvers, *([approver] if approver else [])}))
+
+
 def _ask(call: Call, part: Part) -> Ask:
     bound, viewer = call.live, call.sight
     plan = bound.plan
     needed = call.confirmation_needed
     assert needed is not None and viewer.principal is not None
-    summary = needed.summary
-    if summary is None and plan.summary is not None:
-        text = part.entered.attempt(plan.summary, bound.registration.component)
-        summary = None if isinstance(text, Raised) or text is None else str(text)
     return Ask(
         surface_id=part.surface_id,
         registration=bound.registration.id,
@@ -62,7 +91,7 @@ def _ask(call: Call, part: Part) -> Ask:
         input=call.effective,
         canonical=call.canonical,
         invocation=replace(call.request, id=call.invocation_id, input=call.input, confirmation=None),
-        approvers=tuple(sorted({*needed.approvers, *([plan.approver] if plan.approver else [])})),
-        summary=summary,
+        approvers=_approvers(call, needed),
+        summary=_summary(call, needed, part.entered),
         spend_s=plan.spend_s,
     )

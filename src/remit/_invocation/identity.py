@@ -9,11 +9,15 @@ from remit._base.boundary import Json, canonical, take
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
 from remit._invocation.call import Call, Later
-from remit._invocation.ledger import Ledger, keeps
+from remit._invocation.ledger import Entry, Ledger, keeps
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Outcome
 from remit._model.request import Invocation
 from remit.errors import Refusal, invocation_conflict, rate_limited
+
+
+class WouldRepeat(Exception):
+    """A look ahead has found that the call would be a repeat."""
 
 
 class HandedOver(Exception):
@@ -37,15 +41,17 @@ class Part:
     leave: Callable[[Call], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a look ahead needs of this phase: reading, and nothing else."""
+
+    entry: Callable[[ConsumerKey, str], Entry | None]
+    stored_call: Callable[[str, ConsumerKey], Invocation | None]
+
+
 def look_up(call: Call, part: Part) -> None:
     """Step 2: name the call; the same id with another fingerprint is a conflict."""
-    request = call.request
-    call.fingerprint = _fingerprint(request, call.input_bytes)
-    given = request.id
-    if given is None and request.confirmation is not None:
-        stored = part.stored_call(request.confirmation, call.key)
-        if stored is not None and _fingerprint(stored, _stored_bytes(stored)) == call.fingerprint:
-            given = stored.id
+    given = _given(call, part.stored_call)
     if given is None:
         call.invocation_id = new_id("inv_")
         part.ledger.begin(call)
@@ -56,6 +62,36 @@ def look_up(call: Call, part: Part) -> None:
         part.ledger.begin(call)
     elif entry.fingerprint != call.fingerprint:
         raise Refusal(invocation_conflict())
+
+
+def compare(call: Call, part: Known) -> None:
+    """Step 2 of a look ahead: a given id with another fingerprint is a conflict; no id is made, nothing is begun."""
+    call.invocation_id = _given(call, part.stored_call) or ""
+    _entry(call, part)
+
+
+def would_repeat(call: Call, part: Known) -> None:
+    """After step 6 of a look ahead: where a call would be handed the answer of another."""
+    if _entry(call, part) is not None:
+        raise WouldRepeat
+
+
+def _entry(call: Call, part: Known) -> Entry | None:
+    entry = part.entry(call.key, call.invocation_id) if call.invocation_id else None
+    if entry is not None and entry.fingerprint != call.fingerprint:
+        raise Refusal(invocation_conflict())
+    return entry
+
+
+def _given(call: Call, stored_call: Callable[[str, ConsumerKey], Invocation | None]) -> str | None:
+    """The id that the caller or its evidence names; takes the fingerprint of the call."""
+    request = call.request
+    call.fingerprint = _fingerprint(request, call.input_bytes)
+    if request.id is None and request.confirmation is not None:
+        stored = stored_call(request.confirmation, call.key)
+        if stored is not None and _fingerprint(stored, _stored_bytes(stored)) == call.fingerprint:
+            return stored.id
+    return request.id
 
 
 def _fingerprint(request: Invocation, input_bytes: bytes) -> str:

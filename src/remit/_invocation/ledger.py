@@ -46,6 +46,13 @@ class Ledger:
             entry = self._of[key].get(invocation_id)
         return entry
 
+    def peek(self, key: ConsumerKey, invocation_id: str) -> Entry | None:
+        """What `find` would give; what is evicted next does not change."""
+        entry = self.running.get((key, invocation_id))
+        if entry is None and key in self._of:
+            entry = self._of[key].peek(invocation_id)
+        return entry
+
     def begin(self, call: Call) -> None:
         """Remember a running call under its id."""
         self.running[call.key, call.invocation_id] = Entry(call.fingerprint, call)

@@ -12,6 +12,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    identity,
     precondition,
     resolve,
     review,
@@ -20,6 +21,26 @@ from remit._invocation import (
 from remit._invocation.ledger import Ledger
 from remit._model.consumer import ConsumerKey
 from remit._model.request import Invocation
+from remit._registry.entered import Entered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What the steps of a look ahead get: nothing here can create, charge, store or run (SPEC 6.11).
+
+    `fault` takes what the application's code raised on the way.
+    """
+
+    envelope: envelope.Part
+    known: identity.Known
+    resolve: resolve.Part
+    authorize: authorize.Part
+    effective_input: effective_input.Part
+    review: review.Part
+    precondition: precondition.Part
+    entered: Entered
+    clock: Clock
+    fault: Callable[[str, BaseException], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

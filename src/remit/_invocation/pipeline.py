@@ -2,11 +2,12 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from functools import partial
 from typing import Any
 
+from remit._base.boundary import Json, loads
 from remit._base.ident import new_id
 from remit._invocation import (
     admit,
@@ -23,10 +24,11 @@ from remit._invocation import (
     settle,
 )
 from remit._invocation.call import Call, Later
-from remit._invocation.parts import Parts
+from remit._invocation.parts import Ahead, Parts
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect
 from remit._model.outcome import Outcome
+from remit._model.preflight import Preflight, Question
 from remit._model.request import Invocation
 from remit._registry.state import Registration
 from remit.errors import (
@@ -207,6 +209,98 @@ class Pipeline:
         descriptor = call.live.plan.descriptor
         milliseconds = round(call.timeout_s * 1_000)
         self.abort(call, timeout(milliseconds, idempotent=descriptor.idempotent, happened=_happened(call)))
+
+
+class LookAhead:
+    """The steps up to the precondition, over parts that cannot create: what a call would come to (SPEC 6.11).
+
+    It runs in a task of its own, in a copy of its caller's context, under the deadline the call would have.
+    """
+
+    __slots__ = ("_clock", "_entered", "_fault", "_steps")
+
+    def __init__(self, parts: Ahead) -> None:
+        self._clock = parts.clock
+        self._entered = parts.entered
+        self._fault = parts.fault
+        self._steps: Sequence[Step] = (
+            (envelope.accept, parts.envelope),
+            (identity.compare, parts.known),
+            (resolve.resolve, parts.resolve),
+            (authorize.authorize, parts.authorize),
+            (identity.would_repeat, parts.known),
+            (effective_input.make, parts.effective_input),
+            (review.review, parts.review),
+            (precondition.check, parts.precondition),
+        )
+
+    async def look(self, request: Invocation, consumer: Consumer) -> Preflight:
+        """Take the steps; whatever is raised on the way is an answer."""
+        call = Call(request, consumer, None)
+        call.begun = self._clock.monotonic()
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        work = asyncio.get_running_loop().create_task(self._walk(call, over))
+        watched: set[asyncio.Future[Any]] = {work, over}
+        try:
+            await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if call.timer is not None:
+                call.timer.cancel()
+            work.cancel()
+        if work.done():
+            return work.result()
+        idempotent = call.live.plan.descriptor.idempotent
+        error = timeout(round(call.timeout_s * 1_000), idempotent=idempotent, happened=Happened.NONE)
+        return _refused(call, error)
+
+    async def _walk(self, call: Call, over: "asyncio.Future[None]") -> Preflight:
+        try:
+            for phase, part in self._steps:
+                later = phase(call, part)
+                if later is None:
+                    continue
+                if call.timer is None:
+                    left = call.timeout_s - (self._clock.monotonic() - call.begun)
+                    call.timer = self._clock.call_later(left, lambda: None if over.done() else over.set_result(None))
+                await later()
+                if not call.live.registration.live:
+                    raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+            return self._passed(call)
+        except identity.WouldRepeat:
+            return _passing(call, repeat=True)
+        except Refusal as refusal:
+            if refusal.cause is not None:
+                self._fault(f"a preflight: {refusal.why}", refusal.cause)
+            return _refused(call, refusal.error)
+        except asyncio.CancelledError:
+            return _refused(call, cancelled(Happened.NONE))
+        except Exception as error:  # noqa: BLE001 - the edge of a look ahead: application code raised
+            correlation = new_id("err_")
+            self._fault(f"a preflight: {correlation}", error)
+            return _refused(call, execution_failed("handler-error", Happened.NONE, correlation_id=correlation))
+
+    def _passed(self, call: Call) -> Preflight:
+        input = loads(call.canonical)
+        assert isinstance(input, dict)
+        return _passing(call, input=input, question=confirm.question(call, self._entered))
+
+
+def _passing(
+    call: Call, *, input: Mapping[str, Json] | None = None, question: Question | None = None, repeat: bool = False
+) -> Preflight:
+    bound = call.live
+    return Preflight(
+        capability_id=bound.plan.id,
+        registration=bound.registration.id,
+        instance=bound.registration.instance,
+        input=input,
+        question=question,
+        repeat=repeat,
+    )
+
+
+def _refused(call: Call, error: AgentError) -> Preflight:
+    return Preflight(capability_id=call.request.capability_id, error=error)
 
 
 def _current_task() -> "asyncio.Task[object] | None":

@@ -31,6 +31,12 @@ class Descriptor:
     deprecated: bool = False
 
     @property
+    def required(self) -> tuple[str, ...]:
+        """The names of the fields that an agent must fill."""
+        names = self.input_schema.get("required", ())
+        return tuple(str(name) for name in names) if isinstance(names, list | tuple) else ()
+
+    @property
     def plane(self) -> str:
         """`view` or `domain`."""
         return "domain" if self.kind is Kind.REFERENCE else "view"

@@ -32,6 +32,28 @@ class Counters:
         self._values.put(key, total)
         return total
 
+    def trial(self) -> "Counters":
+        """The same numbers to count on from; what is added stays in there, and is forgotten with it."""
+        return _Trial(self)
+
+
+class _Trial(Counters):
+    """Numbers of one look ahead: begun at the real ones, which it never changes."""
+
+    __slots__ = ("_of", "_own")
+
+    def __init__(self, of: Counters) -> None:
+        self._of = of
+        self._own: dict[Hashable, int] = {}
+
+    def value(self, key: Hashable) -> int:
+        own = self._own.get(key)
+        return self._of.value(key) if own is None else own
+
+    def add(self, key: Hashable, amount: int) -> int:
+        total = self._own[key] = self.value(key) + amount
+        return total
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counter:

@@ -1,7 +1,7 @@
 """Who looks at a surface, and what is equal for every look at it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from remit._base.boundary import Json
 from remit._base.clock import Clock
@@ -68,6 +68,11 @@ class Viewer:
             counters=self.site.counters,
             charges=charges,
         )
+
+    def trial(self) -> "Viewer":
+        """The same look, at which meters count on their own: for what is not to be charged (SPEC 6.11)."""
+        site = replace(self.site, counters=self.site.counters.trial())
+        return Viewer(site, self.consumer, self.principal, self.host)
 
     def review_context(self, bound: Bound, effective: dict[str, Json]) -> ReviewContext:
         """What `review` sees: the same, and the effective input."""

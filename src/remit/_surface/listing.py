@@ -45,6 +45,13 @@ class Versions:
             return str(seen.number)
         return str(self._renew(viewer, fingerprint(self._registry, viewer)).number)
 
+    def peek(self, viewer: Viewer) -> str:
+        """The version that `now` would give; remembers nothing."""
+        seen = self._of.peek(viewer.consumer.key)
+        if seen is None:
+            return "0"
+        return str(seen.number + (seen.fingerprint != fingerprint(self._registry, viewer)))
+
     def known(self, consumer: Consumer) -> str:
         """The version as it was last computed; "0" before anything was."""
         seen = self._of.get(consumer.key)

@@ -12,23 +12,24 @@ from remit._confirmation.confirmations import Confirmations
 from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.component import Component
-from remit._invocation.pipeline import Pipeline
+from remit._invocation.pipeline import LookAhead, Pipeline
 from remit._journal.audit import AuditEntry, AuditType
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect
-from remit._model.event import Event, EventListener, EventType
+from remit._model.event import EventListener, EventType
 from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Outcome
+from remit._model.preflight import Preflight
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit._policy.policy import Policy
-from remit._registry.audience import hears
 from remit._registry.entered import Within
 from remit._registry.narrow import Filter, Narrowed, narrow
 from remit._registry.register import Registrar, Wanted
 from remit._registry.snapshot import Capture, capture
 from remit._registry.state import Registration
+from remit._surface.audience import audience_of
 from remit._surface.connection import Connection, Named
 from remit._surface.mount import Mount
 from remit._surface.viewers import PrincipalSource
@@ -91,6 +92,7 @@ class Surface:
         )
         self._parts = wire(given, self._id, self._gone)
         self._pipeline = Pipeline(self._parts.parts)
+        self._ahead = LookAhead(self._parts.ahead)
         self._registrar = Registrar(self._parts.registry, self._parts.hub, given.policies, self._unmounted)
 
     @property
@@ -202,6 +204,19 @@ class Surface:
             )
         return await self._pipeline.invoke(invocation, consumer, timeout)
 
+    async def preflight(self, invocation: Invocation, consumer: Consumer) -> Preflight:
+        """Say what a call would come to, up to its precondition, with nothing created, charged or stored (SPEC 6.11).
+
+        Policies, predicates, bindings and the precondition are asked as for a call; no handler runs, no person is
+        asked, there are no events, and the journal hears only of what application code raises. For the host only: it
+        tells the effective input and what a person would be shown. What is hidden is CAPABILITY_NOT_FOUND as always.
+        """
+        self._check_loop()
+        seen = None if self._disposed else await self._ahead.look(invocation, consumer)
+        if seen is None or self._disposed:
+            return Preflight(capability_id=invocation.capability_id, error=cancelled(Happened.NONE))
+        return seen
+
     async def continue_(self, confirmation_id: str, consumer: Consumer) -> Outcome:
         """Run the stored exact call of a request again under its own invocation id, with the request as evidence.
 
@@ -239,7 +254,7 @@ class Surface:
         consumer: Consumer | None = None,
     ) -> Callable[[], None]:
         """Hear events after they happened, in order; with `consumer` only what it may hear. Returns the end of it."""
-        audience = None if consumer is None else self._audience(consumer)
+        audience = None if consumer is None else audience_of(consumer, self._parts)
         return self._parts.hub.subscribe(listener, types, audience)
 
     @property
@@ -328,28 +343,6 @@ class Surface:
             return None
         captured = capture(self._parts.registry, viewer)
         return captured, self._parts.versions.captured(viewer, captured.fingerprint)
-
-    def _audience(self, consumer: Consumer) -> Callable[[Event], bool]:
-        """What one subscription of a consumer lets through: each is told of a version once (SPEC 2.6)."""
-        told = self._version(consumer)
-
-        def moved() -> bool:
-            nonlocal told
-            before, told = told, self._version(consumer) or told
-            return told != before
-
-        def heard(event: Event) -> bool:
-            if event.type is EventType.ROUTE_CHANGED and self._suspended(consumer):
-                return False
-            return hears(event, consumer.key, moved)
-
-        return heard
-
-    def _version(self, consumer: Consumer) -> str | None:
-        try:
-            return self._parts.versions.fresh(self._parts.viewers.of(consumer))
-        except Refusal:
-            return None
 
     def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
         if not self._disposed:  # what ran has been ended before

@@ -21,6 +21,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    identity,
     precondition,
     resolve,
     review,
@@ -28,10 +29,10 @@ from remit._invocation import (
 )
 from remit._invocation.call import Call
 from remit._invocation.ledger import Ledger
-from remit._invocation.parts import Parts
+from remit._invocation.parts import Ahead, Parts
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
-from remit._model.consumer import Decider
+from remit._model.consumer import Consumer, Decider
 from remit._model.ids import SurfaceId
 from remit._model.pattern import Patterns
 from remit._policy.chain import Chain
@@ -39,7 +40,7 @@ from remit._policy.context import Counters
 from remit._policy.policy import Policy
 from remit._registry.entered import Entered, Within
 from remit._registry.state import State
-from remit._registry.viewer import Site
+from remit._registry.viewer import Site, Viewer
 from remit._surface.listing import Versions
 from remit._surface.viewers import PrincipalSource, Viewers
 from remit.errors import DefinitionCode, DefinitionError, Happened
@@ -77,6 +78,7 @@ class Wired:
     viewers: Viewers
     versions: Versions
     parts: Parts
+    ahead: Ahead
     errands: "Errands"
 
 
@@ -140,7 +142,8 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
     versions = Versions(registry, clock)
     errands = Errands(audit)
-    wired = _Joined(given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands)
+    joined = _Joined(given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands)
+    parts = joined.parts()
     return Wired(
         registry=registry,
         hub=hub,
@@ -148,7 +151,8 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         broker=broker,
         viewers=viewers,
         versions=versions,
-        parts=wired.parts(),
+        parts=parts,
+        ahead=joined.ahead(parts),
         errands=errands,
     )
 
@@ -196,6 +200,26 @@ class _Joined:
                 contract_hash=contract_hash,
             ),
             clock=clock,
+        )
+
+    def ahead(self, parts: Parts) -> Ahead:
+        """The parts of a look ahead: the same, and where one of them could charge or keep, one that cannot."""
+
+        def viewer(consumer: Consumer) -> Viewer:
+            return self.viewers.of(consumer).trial()
+
+        registry, limits = self.registry, self.given.limits
+        return Ahead(
+            envelope=parts.envelope,
+            known=identity.Known(parts.ledger.peek, self.broker.stored),
+            resolve=resolve.Part(registry, viewer, self.versions.peek, self.surface_id, limits),
+            authorize=parts.authorize,
+            effective_input=parts.effective_input,
+            review=parts.review,
+            precondition=parts.precondition,
+            entered=self.entered,
+            clock=parts.clock,
+            fault=self.audit.fault,
         )
 
     def _operation(self, name: str) -> execute.Runnable | None:

@@ -1,0 +1,33 @@
+"""What one subscription of a consumer lets through (SPEC 2.6, 9.1)."""
+
+from collections.abc import Callable
+
+from remit._model.consumer import Consumer
+from remit._model.event import Event, EventType
+from remit._registry.audience import hears
+from remit._surface.wiring import Wired
+from remit.errors import Refusal
+
+
+def audience_of(consumer: Consumer, parts: Wired) -> Callable[[Event], bool]:
+    """The filter of one subscription; each is told of a version once."""
+    told = _version(consumer, parts)
+
+    def moved() -> bool:
+        nonlocal told
+        before, told = told, _version(consumer, parts) or told
+        return told != before
+
+    def heard(event: Event) -> bool:
+        if event.type is EventType.ROUTE_CHANGED and parts.registry.suspended.has_consumer(consumer.key):
+            return False
+        return hears(event, consumer.key, moved)
+
+    return heard
+
+
+def _version(consumer: Consumer, parts: Wired) -> str | None:
+    try:
+        return parts.versions.fresh(parts.viewers.of(consumer))
+    except Refusal:
+        return None
