@@ -14,7 +14,7 @@ from remit._confirmation.desk import DeciderNow, Desk, Enter
 from remit._confirmation.request import Ask, DecideFn, RequestRecord, form_of
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
-from remit._model.consumer import ConsumerKey
+from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit.errors import AgentError, Happened, Issue, Refusal, confirmation_invalid, invalid_input, rate_limited
@@ -154,6 +154,11 @@ class Broker:
         """The stored exact call with the request as its evidence, for `continue_`; None: unknown id, or another's."""
         record = self._own(id, consumer_key)
         return None if record is None else replace(record.ask.invocation, confirmation=record.id)
+
+    def requester(self, id: str) -> Consumer | None:
+        """Who asked, for the host's `resume`; None: unknown id."""
+        record = self._desk.find(id)
+        return None if record is None else record.ask.consumer
 
     def ended(self, id: str, consumer_key: ConsumerKey) -> AgentError | None:
         """How a request of this consumer ended without being spent; None while it is open, spent or not its own."""

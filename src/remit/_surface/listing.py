@@ -57,6 +57,11 @@ class Versions:
         seen = self._of.get(consumer.key)
         return "0" if seen is None else str(seen.number)
 
+    def newest(self, consumer: Consumer) -> Consumer:
+        """This consumer with the grants and the scope with which it was last seen here."""
+        seen = self._of.peek(consumer.key)
+        return consumer if seen is None else seen.viewer.consumer
+
     def fresh(self, viewer: Viewer) -> str:
         """The version, computed anew: for notices, which policies may bring about without the registry's doing."""
         return str(self._renew(viewer, fingerprint(self._registry, viewer)).number)

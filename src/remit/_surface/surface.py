@@ -34,7 +34,7 @@ from remit._surface.connection import Connection, Named
 from remit._surface.mount import Mount
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Given, Wired, wire
-from remit.errors import Happened, Refusal, cancelled, confirmation_invalid
+from remit.errors import AgentError, Happened, Refusal, cancelled, confirmation_invalid
 from remit.procedures.catalogue import Catalogue
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationStore
@@ -195,13 +195,7 @@ class Surface:
         """
         self._check_loop()
         if self._disposed:
-            return Failed(
-                invocation_id=invocation.id or "",
-                capability_id=invocation.capability_id,
-                error=cancelled(Happened.NONE),
-                surface_version=self._parts.versions.known(consumer),
-                surface_changed=False,
-            )
+            return self._no_call(invocation, cancelled(Happened.NONE), consumer)
         return await self._pipeline.invoke(invocation, consumer, timeout)
 
     async def preflight(self, invocation: Invocation, consumer: Consumer) -> Preflight:
@@ -225,14 +219,21 @@ class Surface:
         stored = self._parts.broker.stored(confirmation_id, consumer.key)
         ended = self._parts.broker.ended(confirmation_id, consumer.key)
         if stored is None or ended is not None:
-            return Failed(
-                invocation_id="" if stored is None else stored.id or "",
-                capability_id="" if stored is None else stored.capability_id,
-                error=ended or confirmation_invalid("mismatch"),
-                surface_version=self._parts.versions.known(consumer),
-                surface_changed=False,
-            )
+            return self._no_call(stored, ended or confirmation_invalid("mismatch"), consumer)
         return await self.invoke(stored, consumer)
+
+    async def resume(self, confirmation_id: str) -> Outcome:
+        """Do as the requester would with `continue_`: for the host, when nobody comes back for an approved call.
+
+        The stored exact call runs under its own invocation id, as the same consumer with the grants and the scope with
+        which this surface last saw it, through every step; the requester's own repeat then gets the stored result. It
+        decides nothing: a request that is still pending is answered with CONFIRMATION_REQUIRED. An id that is unknown
+        to this surface is CONFIRMATION_INVALID, like an invented one (SPEC 7.6).
+        """
+        requester = self._parts.broker.requester(confirmation_id)
+        if requester is None:
+            return self._no_call(None, confirmation_invalid("mismatch"), None)
+        return await self.continue_(confirmation_id, self._parts.versions.newest(requester))
 
     async def decided(self, confirmation_id: str, consumer: Consumer, *, timeout: float) -> ConfirmationStatus | None:
         """Wait at most `timeout` seconds until a request of this consumer is no longer pending."""
@@ -331,6 +332,16 @@ class Surface:
             capability=target if isinstance(target, str) else None,
             consumer=None if isinstance(target, str) else target,
             status="suspended" if suspended else "reinstated",
+        )
+
+    def _no_call(self, wanted: Invocation | None, error: AgentError, consumer: Consumer | None) -> Failed:
+        """The answer where nothing came to be a call."""
+        return Failed(
+            invocation_id="" if wanted is None else wanted.id or "",
+            capability_id="" if wanted is None else wanted.capability_id,
+            error=error,
+            surface_version="0" if consumer is None else self._parts.versions.known(consumer),
+            surface_changed=False,
         )
 
     def _suspended(self, consumer: Consumer) -> bool:
