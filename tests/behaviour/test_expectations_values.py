@@ -2,11 +2,12 @@
 
 import json
 import math
+from datetime import date
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from remit import Component, DefinitionError, Surface, action, observation
@@ -119,6 +120,27 @@ async def test_a_union_stands_below_a_plain_root() -> None:
     assert schema["type"] == "object" and not {"anyOf", "oneOf", "allOf", "if", "$ref"} & set(schema)
     assert output(await agent.call(Table.select, {"which": {"kind": "filter", "city": "Milan"}})) == "filter"
     failed(await agent.call(Table.select, {"which": {"kind": "other"}}), "INVALID_INPUT")
+
+
+async def test_unique_items_are_compared_by_value_and_dates_are_of_the_calendar() -> None:
+    class Point(BaseModel):
+        a: int
+        b: int
+
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        def put(self, points: Annotated[list[Point], Field(json_schema_extra={"uniqueItems": True})], day: date) -> int:
+            """Put."""
+            return len(points)
+
+    agent = mounted(Table).connect(AGENT)
+    day = {"day": "2024-02-29"}
+    assert output(await agent.call(Table.put, {"points": [{"a": 1, "b": 2}, {"a": 2, "b": 1}], **day})) == 2
+    same = [{"a": 1, "b": 2}, {"b": 2.0, "a": 1}]
+    for wrong in ({"points": same, **day}, {"points": [], "day": "2026-99-99"}, {"points": [], "day": "2026-02-29"}):
+        failed(await agent.call(Table.put, wrong), "INVALID_INPUT")
 
 
 async def test_large_ids_travel_as_text_and_are_refused_as_numbers() -> None:

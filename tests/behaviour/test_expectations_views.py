@@ -231,6 +231,42 @@ async def test_a_hundred_mounts_of_one_turn_are_one_notice_with_the_right_list()
     assert len(listed) == 200 and sum(not each.available for each in listed) == 100
 
 
+async def test_several_instances_are_told_in_order_of_their_names() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    for instance in ("main", "comparison", "Zoom"):
+        surface.mount(Panel(), instance)
+    error = failed(await surface.connect(AGENT).call(Panel.read), "AMBIGUOUS_INSTANCE")
+    assert error.details == {"instances": ["Zoom", "comparison", "main"]} and error.retry == "with-changes"
+
+
+def test_a_reference_with_all_fields_bound_has_an_empty_closed_schema() -> None:
+    backend = Procedures()
+
+    @backend.operation("save", effect="server-mutation")
+    async def save(ids: list[str], why: str) -> int:
+        """Save."""
+        return 1
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+        @save.bind("ids")
+        def ids(self) -> list[str]:
+            return []
+
+        @save.bind("why")
+        def why(self) -> str:
+            return ""
+
+    surface = Surface(authority_of(Page, procedures=backend), principal="operator", procedures=backend)
+    surface.mount(Page())
+    (listed,) = surface.connect(AGENT).capabilities()
+    assert listed.descriptor.input_schema == {"type": "object", "properties": {}, "additionalProperties": False}
+    assert listed.descriptor.bound == ("ids", "why")
+
+
 async def test_a_toolset_follows_what_the_host_says() -> None:
     class Vault(Component, type="vault", policies=(authenticated(), require_grant("keys"))):
         """A vault."""
