@@ -15,6 +15,7 @@ from remit._model.event import Event, EventType
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.preflight import Preflight, Question
+from remit._model.progress import Progress
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._surface.connection import Connection
@@ -54,6 +55,7 @@ __all__ = [
     "Preflight",
     "Principal",
     "Procedures",
+    "Progress",
     "Question",
     "Refused",
     "Retry",

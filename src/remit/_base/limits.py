@@ -18,15 +18,15 @@ class Limits:
     Run-time text: `runtime_text`, `note`, `heading`, `message`, `quote`. Values: `input_bytes`, `output_bytes`,
     `issues` (problems named in one answer), `repairs` (places repaired in one input; 0 switches repair off). Deadlines:
     `observation_s`, `action_s`, `procedure_s`, `call_max_s` (the longest a host may give one call), `admission_s`,
-    `navigation_s` (waiting for the next mount). Concurrency: `waiting_per_consumer` (per instance or procedure),
-    `observations_per_consumer`, `observations`, `observations_waiting` (per consumer). Replay, per session and
-    consumer: `replay_entries`, `replay_bytes`, `replay_s`, `replay_output_bytes` (a larger output is kept as outcome
-    only). After unmount: `tombstones`, `tombstone_s`. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`,
-    `confirmations_per_consumer`, `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row,
-    `denial_final_s` (a denial stays final for the identical request). Doors and sessions: `gap_s` (a view without its
-    client), `token_s`, `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process),
-    `idle_session_s`, `hold_s` (a retry waits for the person), `ping_s`, `hold_rounds`, `stop_s` (running calls when the
-    process stops).
+    `navigation_s` (waiting for the next mount), `progress_s` (between two reports of one call). Concurrency:
+    `waiting_per_consumer` (per instance or procedure), `observations_per_consumer`, `observations`,
+    `observations_waiting` (per consumer). Replay, per session and consumer: `replay_entries`, `replay_bytes`,
+    `replay_s`, `replay_output_bytes` (a larger output is kept as outcome only). After unmount: `tombstones`,
+    `tombstone_s`. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`, `confirmations_per_consumer`,
+    `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row, `denial_final_s` (a denial
+    stays final for the identical request). Doors and sessions: `gap_s` (a view without its client), `token_s`,
+    `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`,
+    `hold_s` (a retry waits for the person), `ping_s`, `hold_rounds`, `stop_s` (running calls when the process stops).
     """
 
     component_description: int = 500
@@ -53,6 +53,7 @@ class Limits:
     call_max_s: float = 600.0
     admission_s: float = 5.0
     navigation_s: float = 2.0
+    progress_s: float = 0.1
 
     waiting_per_consumer: int = 2
     observations_per_consumer: int = 8

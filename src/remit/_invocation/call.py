@@ -10,6 +10,7 @@ from remit._confirmation.request import RequestRecord
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.context import LazySignal
 from remit._model.outcome import Outcome
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._policy.chain import Vote
 from remit._policy.decision import Required
@@ -49,6 +50,7 @@ class Call:
         "invocation_id",
         "joined",
         "listeners",
+        "next_report",
         "outcome",
         "output",
         "output_bytes",
@@ -56,6 +58,7 @@ class Call:
         "queue_s",
         "release",
         "repairs",
+        "reported_all",
         "request",
         "result",
         "running",
@@ -65,6 +68,7 @@ class Call:
         "task",
         "timeout_s",
         "timer",
+        "told",
         "version_before",
         "viewer",
         "votes",
@@ -72,12 +76,19 @@ class Call:
         "waiters",
     )
 
-    def __init__(self, request: Invocation, consumer: Consumer, host_timeout: float | None) -> None:
+    def __init__(
+        self,
+        request: Invocation,
+        consumer: Consumer,
+        host_timeout: float | None,
+        progress: ProgressListener | None = None,
+    ) -> None:
         self.request = request
         self.consumer = consumer
         self.host_timeout = host_timeout
         self.begun = 0.0
         self.listeners: list[asyncio.Future[Outcome]] = []
+        self.told: list[ProgressListener] = [] if progress is None else [progress]
         self.task: asyncio.Task[Any] | None = None
         self.timer: TimerHandle | None = None
         self.waiters = 1
@@ -114,6 +125,8 @@ class Call:
         self.output: Json = None
         self.output_bytes = b""
         self.executed_at = 0.0
+        self.next_report = 0.0
+        self.reported_all = False
         # for the journal
         self.votes: tuple[Vote, ...] = ()
         self.waited = False

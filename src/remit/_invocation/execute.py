@@ -7,9 +7,12 @@ from typing import Any, Protocol
 
 from remit._base.boundary import Json, NotJson
 from remit._base.clock import Clock
+from remit._base.limits import Limits
+from remit._base.text import clean_line
 from remit._invocation.call import Call, Later
 from remit._model.answers import Refused
 from remit._model.context import Context
+from remit._model.progress import Progress
 from remit._policy.chain import PolicyFault
 from remit._registry.entered import Entered
 from remit._registry.viewer import Viewer
@@ -39,10 +42,16 @@ class Runnable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What this phase needs; `idempotency_key` is made of the call's identity and tells nothing of the agent's id."""
+    """What this phase needs.
+
+    `idempotency_key` is made of the call's identity and tells nothing of the agent's id; `fault` takes what a listener
+    to progress raised.
+    """
 
     entered: Entered
     clock: Clock
+    limits: Limits
+    fault: Callable[[str, BaseException], None]
     operation: Callable[[str], Runnable | None]
     idempotency_key: Callable[[Call], str]
 
@@ -148,7 +157,27 @@ def _context(call: Call, part: Part) -> Context:
         cancelled=call.signal,
         evidence=None if call.evidence is None else call.evidence.id,
         idempotency_key=part.idempotency_key(call),
+        reporter=partial(_report, call, part),
     )
+
+
+def _report(call: Call, part: Part, done: float, total: float | None, text: str | None) -> None:
+    """Pass on what the code says, not too often; once answered, a call has no progress (decision 10)."""
+    if call.outcome is not None or not call.told:
+        return
+    now = part.clock.monotonic()
+    all_done = total is not None and done >= total and not call.reported_all
+    if now < call.next_report and not all_done:
+        return
+    call.next_report = now + part.limits.progress_s
+    call.reported_all = call.reported_all or all_done
+    line = None if text is None else clean_line(text, part.limits.runtime_text)
+    report = Progress(invocation=call.invocation_id, done=done, total=total, text=line)
+    for listener in tuple(call.told):
+        try:
+            listener(report)
+        except Exception as raised:  # noqa: BLE001 - the host's code: it must not fail the handler that reports
+            part.fault("a listener to progress raised", raised)
 
 
 def backend_refusal(error: BackendError, call: Call) -> AgentError:

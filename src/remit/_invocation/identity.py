@@ -12,6 +12,7 @@ from remit._invocation.call import Call, Later
 from remit._invocation.ledger import Entry, Ledger, keeps
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Outcome
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit.errors import Refusal, invocation_conflict, rate_limited
 
@@ -131,18 +132,21 @@ def hand_over(call: Call, part: Part) -> Later | None:
         raise HandedOver(entry.outcome)
     assert entry.call is not None
     call.joined = True
-    return partial(_join, entry.call, part)
+    return partial(_join, entry.call, part, tuple(call.told))
 
 
-async def _join(running: Call, part: Part) -> None:
+async def _join(running: Call, part: Part, told: tuple[ProgressListener, ...]) -> None:
     if running.outcome is not None:
         raise HandedOver(running.outcome)
     running.waiters += 1
     answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
     running.listeners.append(answer)
+    running.told.extend(told)
     try:
         outcome = await answer
     except asyncio.CancelledError:
+        for listener in told:
+            running.told.remove(listener)
         part.leave(running)
         raise
     raise HandedOver(outcome)

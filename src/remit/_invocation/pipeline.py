@@ -29,6 +29,7 @@ from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect
 from remit._model.outcome import Outcome
 from remit._model.preflight import Preflight, Question
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._registry.state import Registration
 from remit.errors import (
@@ -77,9 +78,15 @@ class Pipeline:
             (settle.check_output, parts.settle),
         )
 
-    async def invoke(self, request: Invocation, consumer: Consumer, host_timeout: float | None) -> Outcome:
+    async def invoke(
+        self,
+        request: Invocation,
+        consumer: Consumer,
+        host_timeout: float | None,
+        progress: ProgressListener | None = None,
+    ) -> Outcome:
         """Run one call and return how it ended; cancelling this leaves the call, and ends it when nobody is left."""
-        call = Call(request, consumer, host_timeout)
+        call = Call(request, consumer, host_timeout, progress)
         call.begun = self._clock.monotonic()
         self._running[call] = None
         copy_context().run(self._start, call)
@@ -90,6 +97,8 @@ class Pipeline:
         try:
             return await answer
         except asyncio.CancelledError:
+            if progress is not None:
+                call.told.remove(progress)
             self.leave(call)
             raise
 

@@ -1,10 +1,12 @@
 """What a handler or a backend function is told about the call it serves (SPEC 6.10, 10.1)."""
 
 import asyncio
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from remit._model.consumer import Consumer, Principal
+from remit._model.progress import Reporter
 
 
 class CancelSignal(Protocol):
@@ -52,7 +54,8 @@ class Context:
     """The call a handler or function serves; recognised by annotation, never by name.
 
     `evidence` is the confirmation id whose approval this run spends, or None. `idempotency_key` is for backends: it is
-    equal for repeats of one invocation and tells nothing of the agent's own id (SPEC 10.4).
+    equal for repeats of one invocation and tells nothing of the agent's own id (SPEC 10.4). `reporter` is where
+    `progress` goes, None when nobody listens.
     """
 
     capability: str
@@ -64,3 +67,17 @@ class Context:
     cancelled: CancelSignal
     evidence: str | None
     idempotency_key: str
+    reporter: Reporter | None = field(default=None, repr=False, compare=False)
+
+    def progress(self, done: float, total: float | None = None, text: str | None = None) -> None:
+        """Say how far this call has come, to whoever made it and asked for that; else nothing happens (SPEC 6.10).
+
+        Call it as often as is convenient: at most ten a second are passed on, and the first that says that all is done.
+        It never waits, and what a listener raises does not come back here. `done` and `total` are finite numbers that
+        are not negative; anything else is a `ValueError`.
+        """
+        for number in (done, 0 if total is None else total):
+            if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
+                raise ValueError("progress(done, total): finite numbers that are not negative")
+        if self.reporter is not None:
+            self.reporter(done, total, text)

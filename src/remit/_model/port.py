@@ -7,6 +7,7 @@ from remit._model.consumer import Consumer
 from remit._model.event import EventListener, EventType
 from remit._model.listing import Snapshot
 from remit._model.outcome import Outcome
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationStatus
 
@@ -23,8 +24,18 @@ class SurfacePort(Protocol):
         """Capture what this consumer may see now; pure, no handler runs."""
         ...
 
-    async def invoke(self, invocation: Invocation, consumer: Consumer, *, timeout: float | None = None) -> Outcome:
-        """Run one call through the pipeline; never raises for what an agent can cause. `timeout` in seconds."""
+    async def invoke(
+        self,
+        invocation: Invocation,
+        consumer: Consumer,
+        *,
+        timeout: float | None = None,
+        progress: ProgressListener | None = None,
+    ) -> Outcome:
+        """Run one call through the pipeline; never raises for what an agent can cause. `timeout` in seconds.
+
+        `progress` hears, while the call runs, how far its code says it has come.
+        """
         ...
 
     async def continue_(self, confirmation_id: str, consumer: Consumer) -> Outcome:

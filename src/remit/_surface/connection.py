@@ -7,6 +7,7 @@ from remit._model.consumer import Consumer, ConsumerKind
 from remit._model.listing import Listed
 from remit._model.outcome import Outcome
 from remit._model.port import SurfacePort
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._toolset.direct import Toolset
 
@@ -44,10 +45,12 @@ class Connection:
         instance: str | None = None,
         id: str | None = None,
         timeout: float | None = None,
+        progress: ProgressListener | None = None,
     ) -> Outcome:
         """Call a capability by id, or by the class attribute that stands for it; never raises for a refusal.
 
-        `confirmation` is evidence, `id` repeats an earlier invocation, `timeout` is in seconds (at most 600).
+        `confirmation` is evidence, `id` repeats an earlier invocation, `timeout` is in seconds (at most 600),
+        `progress` hears how far the running code says it has come (SPEC 6.10).
         """
         capability_id = capability if isinstance(capability, str) else capability.id
         request = Invocation(
@@ -58,7 +61,7 @@ class Connection:
             registration=registration,
             confirmation=confirmation,
         )
-        return await self._port.invoke(request, self.consumer, timeout=timeout)
+        return await self._port.invoke(request, self.consumer, timeout=timeout, progress=progress)
 
     def toolset(self) -> Toolset:
         """The same as tools for a model; an embedded consumer's waits for the person and answers once (SPEC 7.7)."""

@@ -21,6 +21,7 @@ from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Outcome
 from remit._model.preflight import Preflight
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit._policy.policy import Policy
@@ -188,15 +189,23 @@ class Surface:
             dropped=shown.dropped,
         )
 
-    async def invoke(self, invocation: Invocation, consumer: Consumer, *, timeout: float | None = None) -> Outcome:
+    async def invoke(
+        self,
+        invocation: Invocation,
+        consumer: Consumer,
+        *,
+        timeout: float | None = None,
+        progress: ProgressListener | None = None,
+    ) -> Outcome:
         """Run one call through every step; returns Ok or Failed, never raises for what an agent can cause.
 
-        `timeout` is the host's own deadline for this call in seconds, at most 600 (SPEC 6.7).
+        `timeout` is the host's own deadline for this call in seconds, at most 600 (SPEC 6.7). `progress` is called, in
+        the task of the code that runs, with what that reports by `Context.progress`; it must be quick (SPEC 6.10).
         """
         self._check_loop()
         if self._disposed:
             return self._no_call(invocation, cancelled(Happened.NONE), consumer)
-        return await self._pipeline.invoke(invocation, consumer, timeout)
+        return await self._pipeline.invoke(invocation, consumer, timeout, progress)
 
     async def preflight(self, invocation: Invocation, consumer: Consumer) -> Preflight:
         """Say what a call would come to, up to its precondition, with nothing created, charged or stored (SPEC 6.11).

@@ -187,7 +187,9 @@ class _Joined:
             confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash),
             admit=admit.Part(admit.Lanes(limits), clock, limits),
             dispatch=dispatch.Part(self.viewers.of, self.broker, self.hub, authorize.refusal),
-            execute=execute.Part(self.entered, clock, self._operation, self._idempotency_key()),
+            execute=execute.Part(
+                self.entered, clock, limits, self.audit.fault, self._operation, self._idempotency_key()
+            ),
             settle=settle.Part(
                 clock=clock,
                 limits=limits,

@@ -14,6 +14,7 @@ from remit._model.event import EventListener, EventType
 from remit._model.ids import CapabilityId, RegistrationId, SurfaceId
 from remit._model.listing import Listed, ListedComponent, Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationStatus
 from remit._toolset.direct import ToolCall, Toolset
@@ -102,7 +103,14 @@ class ScriptedSurface:
             references=tuple(one for one in self.listed if one.descriptor.kind is Kind.REFERENCE),
         )
 
-    async def invoke(self, invocation: Invocation, consumer: Consumer, *, timeout: float | None = None) -> Outcome:
+    async def invoke(
+        self,
+        invocation: Invocation,
+        consumer: Consumer,
+        *,
+        timeout: float | None = None,
+        progress: ProgressListener | None = None,
+    ) -> Outcome:
         self.asked.append(invocation)
         answer = self.answers.pop(0) if self.answers else None
         common = {"invocation_id": invocation.id or "inv_1", "capability_id": invocation.capability_id}
