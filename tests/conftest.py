@@ -28,8 +28,9 @@ hypothesis.settings.load_profile("remit-ci" if os.environ.get("CI") else "remit"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--long`: the runs that take minutes, or that a script of their own makes in CI."""
+    """`--long`: the runs that take minutes, or that a script of their own makes in CI; `--seed`: the oracle's."""
     parser.addoption("--long", action="store_true", help="run what takes minutes, too")
+    parser.addoption("--seed", type=int, default=None, help="the seed of the random runs of tests/oracle")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
