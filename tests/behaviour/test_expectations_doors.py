@@ -2,24 +2,52 @@
 
 import asyncio
 
+import httpx2
 import pytest
 
 from tests.adapters.site import ERAS, OPERATOR, READ, RENAME, data_of, serving
 
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
-@pytest.mark.parametrize("mode", ERAS)
-async def test_calls_at_the_same_time_with_the_same_request_ids_get_each_their_own_answer(mode: str) -> None:
+
+async def test_two_calls_at_the_same_time_with_one_request_id_get_each_their_own_answer() -> None:
     async with serving() as site:
         site.open_table()
         site.backend.held = asyncio.Event()
-        # Each client counts its requests from the beginning, so both calls have one JSON-RPC id.
+        usual = {"Authorization": f"Bearer {site.token()}", "Accept": "application/json, text/event-stream"}
+        async with httpx2.AsyncClient(headers=usual) as http:
+
+            async def ask(method: str, tool: str = "", **arguments: str) -> str:
+                named = {"name": tool, "arguments": arguments} if tool else {}
+                body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**named, "_meta": META}}
+                headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": tool}
+                sent = {name: value for name, value in headers.items() if value}
+                return (await http.post(site.door, json=body, headers=sent)).text
+
+            assert RENAME in await ask("tools/list")
+            renaming = asyncio.create_task(ask("tools/call", RENAME, device_id="d1", name="renamed"))
+            await site.backend.renaming.wait()
+            read = await ask("tools/call", READ)
+            site.backend.held.set()
+            renamed = await renaming
+        assert "renamed" in renamed and "selected" not in renamed
+        assert "selected" in read and "renamed" not in read
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_two_clients_that_count_their_requests_alike_get_each_their_own_answer(mode: str) -> None:
+    async with serving() as site:
+        site.open_table()
+        site.backend.held = asyncio.Event()
         async with site.client(mode) as one, site.client(mode) as other:
             await one.list_tools()
             await other.list_tools()
             renaming = asyncio.create_task(one.call_tool(RENAME, {"device_id": "d1", "name": "new"}))
             await site.backend.renaming.wait()
-            read = data_of(await other.call_tool(READ))
-            assert read == {"ids": ["d1", "d2", "d3"], "selected": []}
+            assert data_of(await other.call_tool(READ)) == {"ids": ["d1", "d2", "d3"], "selected": []}
             assert not renaming.done()
             site.backend.held.set()
             assert data_of(await renaming) == "new"
