@@ -1,7 +1,6 @@
 """One surface and its world, moved in step: each change is made to both, each call is asked of both."""
 
 import copy
-import json
 from collections.abc import Callable
 
 import remit
@@ -11,21 +10,22 @@ from remit import (
     ConfirmationStatus,
     Decider,
     Failed,
-    Invocation,
     Limits,
     ManualClock,
     Mount,
     Outcome,
     Surface,
 )
-from remit.errors import AgentError, ErrorCode
+from remit.errors import ErrorCode
 from tests.oracle.model import decide, see
 from tests.oracle.stage import ALL, BACKEND, CAST, Bench, Rule
+from tests.oracle.wording import detail_of, in_words, invocation_of
 from tests.oracle.world import Asked, Consumer, Registration, Request, Stance, Verdict, World
 
 PERSON = Decider("operator")
 LIMITS = Limits(confirmations_per_consumer=2, confirmations_per_surface=3)
 READS = ("read", "server-query")
+LAST_AHEAD = 10  # the last step that preflight takes
 
 
 class Disagreement(AssertionError):
@@ -301,10 +301,11 @@ class Story:
         held = (dict(self.listed), dict(self.world.versions))
         self._read(consumer)
         before = self.world if meanwhile is None else copy.deepcopy(self.world)
-        self.tell(f"call       {consumer} {_in_words(asked)}" + ("  while the world moves:" if meanwhile else ""))
+        self.tell(f"call       {consumer} {in_words(asked)}" + ("  while the world moves:" if meanwhile else ""))
         self.bench.ran.clear()
+        await self._ahead(consumer, asked, version)
         self.bench.meanwhile = meanwhile
-        outcome = await self.surface.invoke(_invocation(asked, version), self.agents[consumer])
+        outcome = await self.surface.invoke(invocation_of(asked, version), self.agents[consumer])
         moved = meanwhile is not None and self.bench.meanwhile is None
         self.bench.meanwhile = None
         verdict = decide(before, self.who[consumer], asked, self.world)
@@ -318,6 +319,19 @@ class Story:
             self._read(consumer)
             self.numbers.pop(consumer, None)
         self.asked.append((consumer, asked))
+
+    async def _ahead(self, consumer: str, asked: Asked, version: str | None) -> None:
+        """What a call would come to, asked beforehand: the same up to the author's check, and nothing runs (6.11)."""
+        verdict = decide(self.world, self.who[consumer], asked)
+        seen = await self.surface.preflight(invocation_of(asked, version), self.agents[consumer])
+        early = verdict.step <= LAST_AHEAD and not verdict.repeats
+        person = verdict.step == LAST_AHEAD + 1 or verdict.spends is not None
+        product = None if seen.error is None else (seen.error.code, detail_of(seen.error))
+        self.same(
+            "what is said beforehand",
+            ((verdict.code, verdict.detail) if early else None, verdict.repeats, person, []),
+            (product, seen.repeat, seen.question is not None, self.bench.ran),
+        )
 
     def _compare(self, verdict: Verdict, outcome: Outcome) -> None:
         error = outcome.error if isinstance(outcome, Failed) else None
@@ -358,42 +372,3 @@ class Story:
     def close(self) -> None:
         """End the surface."""
         self.surface.dispose(CancelCause.VIEW_CLOSED)
-
-
-def _invocation(asked: Asked, version: str | None) -> Invocation:
-    return Invocation(
-        asked.capability,
-        json.loads(asked.raw),
-        id=asked.invocation,
-        instance=asked.instance,
-        registration=asked.registration,
-        surface_id=asked.surface,
-        surface_version=version,
-        confirmation=asked.evidence,
-    )
-
-
-def _in_words(asked: Asked) -> str:
-    named = ("instance", "registration", "surface", "version", "invocation", "evidence")
-    said = [f"{name}={getattr(asked, name)}" for name in named if getattr(asked, name) is not None]
-    return " ".join([asked.capability, asked.raw, *said])
-
-
-def detail_of(error: AgentError) -> object:
-    """The reason in an error, as the model names it."""
-    details = error.details
-    match error.code:
-        case ErrorCode.INVALID_INPUT:
-            locked = details.get("locked_fields", ())
-            return tuple(locked) if isinstance(locked, list) else ()
-        case ErrorCode.AMBIGUOUS_INSTANCE:
-            instances = details["instances"]
-            return tuple(instances) if isinstance(instances, list) else instances
-        case ErrorCode.COMPONENT_UNMOUNTED:
-            return details["phase"]
-        case ErrorCode.CONFIRMATION_REQUIRED:
-            return details["confirmation_id"]
-        case ErrorCode.EXECUTION_FAILED:
-            return details["reason"], details["outcome"]
-        case _:
-            return details.get("reason")
