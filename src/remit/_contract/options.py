@@ -132,6 +132,8 @@ def checked_seconds(at: Place, field: str, value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
         raise at.wrong(f"{field}= is a positive number of seconds")
+    if value > LIMITS.call_max_s:
+        raise at.wrong(f"{field}= is at most {LIMITS.call_max_s:g} seconds", code=DefinitionCode.LIMIT_EXCEEDED)
     return float(value)
 
 

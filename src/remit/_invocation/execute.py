@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from remit._base.boundary import Json, NotJson
 from remit._base.clock import Clock
+from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._base.text import clean_line
 from remit._invocation.call import Call, Later
@@ -91,7 +92,9 @@ def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRef
     if isinstance(error, Refused):
         return error
     if isinstance(error, PolicyFault):
-        raise Refusal(execution_failed("handler-error", error.happened), why=str(error), cause=error.cause) from None
+        correlation = new_id("err_")
+        failed = execution_failed("handler-error", error.happened, correlation_id=correlation)
+        raise Refusal(failed, why=f"{correlation}: {error}", cause=error.cause) from None
     if isinstance(error, OutputRefused | NotJson):  # the operation has run; what it gave is not what it declares
         happened = Happened.NONE if call.live.plan.descriptor.effect.reads_only else Happened.DONE
         raise Refusal(execution_failed("output-invalid", happened), why=error.reason, cause=error) from None

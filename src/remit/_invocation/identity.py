@@ -126,7 +126,9 @@ def hand_over(call: Call, part: Part) -> Later | None:
         part.ledger.begin(call)
     if entry is None or entry.call is call:
         if keeps(call) and not part.ledger.has_room(call.key):
-            raise Refusal(rate_limited("queue-full", 1_000), why="the replay ledger of this consumer is full")
+            raise Refusal(
+                rate_limited("queue-full", part.ledger.wait_ms), why="the replay ledger of this consumer is full"
+            )
         return None
     if entry.outcome is not None:
         raise HandedOver(entry.outcome)

@@ -100,6 +100,11 @@ class Ledger:
             held = sum(other.size for _, other in entries.items())
         return held
 
+    @property
+    def wait_ms(self) -> int:
+        """After how many milliseconds every entry there is now will have had its time."""
+        return round(self._limits.replay_s * 1_000)
+
     def has_room(self, key: ConsumerKey) -> bool:
         """Whether one more non-idempotent call of this consumer could be kept."""
         entries = self._of.get(key)

@@ -154,8 +154,10 @@ class Pipeline:
             else:
                 self._close(call, None)
                 return
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the pipeline's edge, see `_stop`
+        except BaseException as error:  # the pipeline's edge, see `_stop`
             self._stop(call, error)
+            if isinstance(error, KeyboardInterrupt):
+                raise
             return
         if call.outcome is None:
             left = call.timeout_s - (self._clock.monotonic() - call.begun)
@@ -172,11 +174,16 @@ class Pipeline:
                 if more is not None:
                     await more()
             self._close(call, None)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the pipeline's edge, see `_stop`
+        except BaseException as error:  # the pipeline's edge, see `_stop`
             self._stop(call, error)
+            if isinstance(error, KeyboardInterrupt):
+                raise
 
     def _stop(self, call: Call, error: BaseException) -> None:
-        """Whatever was raised on the way becomes a value here."""
+        """Whatever was raised on the way becomes a value here.
+
+        `sys.exit()` in a handler ends that call, not the server; only the person at the keyboard ends the process.
+        """
         match error:
             case identity.HandedOver(outcome=outcome):
                 self._hand_over(call, outcome)

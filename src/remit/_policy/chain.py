@@ -123,7 +123,9 @@ class Chain:
         for _, method in self._discover:
             try:
                 decision = method(ctx)
-            except Exception as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
+            except KeyboardInterrupt:
+                raise
+            except BaseException as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
                 return self._weigh(ctx, place, cause)
             if type(decision) is not Expose:
                 return self._weigh(ctx, place, decision)

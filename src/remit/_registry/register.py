@@ -111,9 +111,13 @@ class Registrar:
         available: Mapping[str, Literal[True] | str] | None = None,
     ) -> None:
         """Enable or disable, and push availability; a push only lowers, a difference moves versions (SPEC 4.1)."""
+        if enabled is not None and not isinstance(enabled, bool):
+            raise TypeError("update(enabled=…) takes True or False")
         pushed = dict(registration.pushed)
         for name, state in (available or {}).items():
             attribute = _attribute(registration.sealed, name)
+            if state is not True and not isinstance(state, str):
+                raise TypeError(f"update(available={{{name!r}: …}}) takes True, or the reason why not as text")
             if state is True:
                 pushed.pop(attribute, None)
             else:

@@ -52,7 +52,7 @@ class Connection:
         `confirmation` is evidence, `id` repeats an earlier invocation, `timeout` is in seconds (at most 600),
         `progress` hears how far the running code says it has come (SPEC 6.10).
         """
-        capability_id = capability if isinstance(capability, str) else capability.id
+        capability_id = _id_of(capability)
         request = Invocation(
             capability_id,
             input,
@@ -66,3 +66,15 @@ class Connection:
     def toolset(self) -> Toolset:
         """The same as tools for a model; an embedded consumer's waits for the person and answers once (SPEC 7.7)."""
         return Toolset(self._port, self.consumer, waits=self.consumer.kind is ConsumerKind.EMBEDDED)
+
+
+def _id_of(capability: object) -> str:
+    if isinstance(capability, str):
+        return capability
+    named = getattr(capability, "id", None)
+    if isinstance(named, str) and not isinstance(capability, type):
+        return named
+    raise TypeError(
+        f"call({capability!r}) names no capability\n"
+        '  do  call("view:devices.table.readState") or call(DevicesTable.read_state)'
+    )
