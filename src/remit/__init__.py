@@ -12,6 +12,7 @@ from remit._model.consumer import Consumer, Decider, Principal
 from remit._model.context import Context
 from remit._model.effects import Effect, Kind
 from remit._model.event import Event, EventType
+from remit._model.finding import FindingKind, SurfaceFinding
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.preflight import Preflight, Question
@@ -44,6 +45,7 @@ __all__ = [
     "Event",
     "EventType",
     "Failed",
+    "FindingKind",
     "Happened",
     "Invocation",
     "Kind",
@@ -61,6 +63,7 @@ __all__ = [
     "Retry",
     "Snapshot",
     "Surface",
+    "SurfaceFinding",
     "Unavailable",
     "action",
     "observation",

@@ -16,10 +16,13 @@ from remit._contract.plan import Exposure, Sealed
 from remit._contract.planning import sealed_of
 from remit._contract.reference import Reference
 from remit._contract.row import rows_of
+from remit._model.effects import Effect
 from remit._model.pattern import Patterns
 
 COMPILING: Final = "REMIT_COMPILE"
 """Set to 1 in the compiler's child process; there an authority is pending and reads nothing."""
+
+_NOTHING: Final = Patterns(())
 
 
 class Authority:
@@ -88,6 +91,19 @@ class Authority:
     def capability_ids(self) -> frozenset[str]:
         """Every capability id of the contract."""
         return frozenset() if self._manifest is None else frozenset(id for _, id in self._manifest.capabilities)
+
+    def reach(self, door: str) -> dict[str, Effect]:
+        """What the site opens at a network door, by id: named by a `doors=`, or without one by the exposure."""
+        manifest = self._manifest
+        if manifest is None:
+            return {}
+        opened = self._exposure.doors.get(door, _NOTHING)
+        found: dict[str, Effect] = {}
+        for (_, id), block in manifest.capabilities.items():
+            declared = block["doors"]
+            if id in opened if declared is None else isinstance(declared, list) and door in declared:
+                found[id] = Effect(str(block["effect"]))
+        return found
 
     @property
     def operations(self) -> Mapping[str, OperationRecord]:

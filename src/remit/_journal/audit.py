@@ -32,6 +32,7 @@ class AuditType(StrEnum):
     LATE_RESULT = "late-result"
     SUSPENSION = "suspension"
     FAULT = "fault"
+    SLOW = "slow"
 
 
 class VoteLike(Protocol):

@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import TypeVar, cast
+from typing import Any, Final, TypeVar, cast
+
+from remit._base.clock import Clock
 
 T = TypeVar("T")
 
@@ -13,42 +15,62 @@ T = TypeVar("T")
 class Raised:
     """What application code raised instead of answering."""
 
-    cause: Exception
+    cause: BaseException
 
 
 Within = Callable[[], AbstractContextManager[object]]
+Slow = Callable[[Callable[..., object], float], None]
+
+INLINE_S: Final = 0.05
+"""Seconds that inline code may take unremarked (SPEC 6.7)."""
 
 
 class Entered:
     """Runs application code inside `within()`, in the very task that asks for it; without one, plainly.
 
-    It changes where code runs, never a decision.
+    It changes where code runs, never a decision. With a clock, `slow` gets each function that held the loop for more
+    than 50 ms, with the seconds; what an async function does after its call is not measured.
     """
 
-    __slots__ = ("within",)
+    __slots__ = ("_monotonic", "_slow", "within")
 
-    def __init__(self, within: Within | None) -> None:
+    def __init__(self, within: Within | None, clock: Clock | None = None, slow: Slow | None = None) -> None:
         self.within = within
+        self._monotonic = None if clock is None or slow is None else clock.monotonic
+        self._slow = slow
 
     def call(self, function: Callable[..., T], *arguments: object, **named: object) -> T:
         """Call a synchronous function."""
         if self.within is None:
-            return function(*arguments, **named)
+            return self._timed(function, arguments, named)
         with self.within():
-            return function(*arguments, **named)
+            return self._timed(function, arguments, named)
 
     def attempt(self, function: Callable[..., T], *arguments: object) -> T | Raised:
         """Call a function whose raising is an answer too: predicates, bindings, notes, summaries."""
         try:
             return self.call(function, *arguments)
-        except Exception as error:  # noqa: BLE001 - the application's edge: what its code raises is an answer
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the application's edge: what its code raises is an answer
             return Raised(error)
 
     async def run(self, function: Callable[..., T | Awaitable[T]], *arguments: object, **named: object) -> T:
         """Call a function and await what it returns if that can be awaited, all inside one `within()`."""
         if self.within is None:
-            result = function(*arguments, **named)
+            result = self._timed(function, arguments, named)
             return await cast("Awaitable[T]", result) if isawaitable(result) else result
         with self.within():
-            result = function(*arguments, **named)
+            result = self._timed(function, arguments, named)
             return await cast("Awaitable[T]", result) if isawaitable(result) else result
+
+    def _timed(self, function: Callable[..., T], arguments: tuple[object, ...], named: dict[str, Any]) -> T:
+        if self._monotonic is None:
+            return function(*arguments, **named)
+        begun = self._monotonic()
+        try:
+            return function(*arguments, **named)
+        finally:
+            took = self._monotonic() - begun
+            if took > INLINE_S and self._slow is not None:
+                self._slow(function, took)

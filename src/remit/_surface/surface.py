@@ -13,10 +13,11 @@ from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._invocation.pipeline import LookAhead, Pipeline
-from remit._journal.audit import AuditEntry, AuditType
-from remit._model.consumer import Consumer, ConsumerKey
+from remit._journal.audit import AuditEntry
+from remit._model.consumer import Consumer
 from remit._model.effects import Effect
 from remit._model.event import EventListener, EventType
+from remit._model.finding import SurfaceFinding
 from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Outcome
@@ -33,6 +34,7 @@ from remit._registry.state import Registration
 from remit._surface.audience import audience_of
 from remit._surface.connection import Connection, Named
 from remit._surface.mount import Mount
+from remit._surface.switch import switch, target_of
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Given, Wired, wire
 from remit.errors import AgentError, Happened, Refusal, cancelled, confirmation_invalid
@@ -308,6 +310,14 @@ class Surface:
         """The journal in memory, oldest first; for operators, never for agents."""
         return self._parts.audit.entries()
 
+    def findings(self) -> tuple[SurfaceFinding, ...]:
+        """What is allowed and probably not meant: look at it when the application starts, and in operation (SPEC 4.13).
+
+        Network doors where something can be changed and nobody decides, exposure that matches nothing, loosened safety
+        limits, and synchronous code that took more than 50 ms so far. For operators, never for agents.
+        """
+        return self._parts.findings.now()
+
     def dispose(self, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
         """End everything: running work, requests, mounts, listeners; later calls are CANCELLED (SPEC 4.11)."""
         self._end(cause)
@@ -324,24 +334,8 @@ class Surface:
 
     def _switch(self, consumer: Consumer | None, capability: str | Named | None, *, suspended: bool) -> None:
         self._check_thread()
-        if (consumer is None) is (capability is None):
-            raise TypeError("name one: consumer=… or capability=…")
-        target: str | ConsumerKey
-        if consumer is not None:
-            target = consumer.key
-        else:
-            assert capability is not None
-            target = capability if isinstance(capability, str) else capability.id
-            if target not in self._authority.capability_ids:
-                raise ValueError(f"the contract knows no capability {target!r}")
-        if not self._registrar.suspend(target, suspended):
-            return
-        self._parts.audit.append(
-            AuditType.SUSPENSION,
-            capability=target if isinstance(target, str) else None,
-            consumer=None if isinstance(target, str) else target,
-            status="suspended" if suspended else "reinstated",
-        )
+        target = target_of(consumer, capability, self._authority)
+        switch(target, self._registrar, self._parts.audit, suspended=suspended)
 
     def _no_call(self, wanted: Invocation | None, error: AgentError, consumer: Consumer | None) -> Failed:
         """The answer where nothing came to be a call."""

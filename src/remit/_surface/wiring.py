@@ -41,6 +41,7 @@ from remit._policy.policy import Policy
 from remit._registry.entered import Entered, Within
 from remit._registry.state import State
 from remit._registry.viewer import Site, Viewer
+from remit._surface.findings import Findings, Slow
 from remit._surface.listing import Versions
 from remit._surface.viewers import PrincipalSource, Viewers
 from remit.errors import DefinitionCode, DefinitionError, Happened
@@ -79,6 +80,7 @@ class Wired:
     versions: Versions
     parts: Parts
     ahead: Ahead
+    findings: Findings
     errands: "Errands"
 
 
@@ -110,7 +112,8 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     clock, limits = given.clock, given.limits
     audit = AuditLog(surface_id, clock)
     hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
-    entered = Entered(given.within)
+    slow = Slow(audit)
+    entered = Entered(given.within, clock, slow.took)
     registry = State(limits, clock)
 
     def decider_now(decider: Decider) -> Decider | None:
@@ -153,6 +156,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         versions=versions,
         parts=parts,
         ahead=joined.ahead(parts),
+        findings=Findings(given.authority, site.narrowed, limits, site.can_confirm, slow),
         errands=errands,
     )
 

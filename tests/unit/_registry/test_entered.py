@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from remit._base.clock import ManualClock
 from remit._registry.entered import Entered, Raised
 
 
@@ -29,6 +30,23 @@ async def test_within_is_entered_in_the_task_that_runs_the_code_and_left_after_i
     assert done == "done"
     here = asyncio.current_task()
     assert tasks == [here, here, "left"]
+
+
+def test_a_function_that_held_the_loop_for_more_than_50_ms_is_told_with_its_time() -> None:
+    clock = ManualClock()
+    slow: list[tuple[object, float]] = []
+    entered = Entered(None, clock, lambda function, seconds: slow.append((function, round(seconds, 6))))
+
+    def work(seconds: float) -> None:
+        clock.advance(seconds)
+        if seconds > 1:
+            raise ValueError("no")
+
+    entered.call(work, 0.05)
+    assert slow == []
+    entered.call(work, 0.051)
+    assert isinstance(entered.attempt(work, 2), Raised)
+    assert slow == [(work, 0.051), (work, 2)]
 
 
 def test_what_application_code_raises_is_an_answer() -> None:

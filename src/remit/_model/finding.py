@@ -1,0 +1,29 @@
+"""What an operator should look at before people use a surface (SPEC 4.13)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FindingKind(StrEnum):
+    """The closed set of what `surface.findings()` looks for."""
+
+    NOBODY_DECIDES = "nobody-decides"
+    EXPOSES_NOTHING = "exposes-nothing"
+    LOOSENED_LIMIT = "loosened-limit"
+    SLOW_INLINE = "slow-inline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceFinding:
+    """One thing about a surface that is allowed and probably not meant; for operators, never for agents.
+
+    `found` says what is so, `do` what to do about it.
+    """
+
+    kind: FindingKind
+    found: str
+    do: str
+
+    def __str__(self) -> str:
+        """As an operator reads it: `finding  …`, and `do  …` on a line of its own."""
+        return f"finding  {self.found}\n  do  {self.do}"

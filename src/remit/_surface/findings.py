@@ -1,0 +1,152 @@
+"""What is allowed and probably not meant, as a surface is now (SPEC 4.13)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Final
+
+from remit._base.limits import Limits
+from remit._contract.authority import Authority
+from remit._journal.audit import AuditLog, AuditType, Durations
+from remit._model.consumer import ConsumerKind
+from remit._model.effects import Effect
+from remit._model.finding import FindingKind, SurfaceFinding
+from remit._model.pattern import Patterns
+
+NETWORK_DOORS: Final = tuple(kind.value for kind in ConsumerKind if not kind.in_process)
+FUNCTIONS: Final = 1_000
+LOOSER_ABOVE: Final = (
+    "input_bytes",
+    "output_bytes",
+    "decide_s",
+    "spend_s",
+    "confirmations_per_surface",
+    "confirmations_per_consumer",
+    "confirmation_input_bytes",
+    "denials",
+    "unanswered",
+    "token_s",
+)
+LOOSER_BELOW: Final = ("denial_window_s", "denial_final_s")
+
+
+class Slow:
+    """Inline code that held the loop for too long: journalled each time, the longest of each function kept."""
+
+    __slots__ = ("_audit", "_longest")
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+        self._longest: dict[str, float] = {}
+
+    def took(self, function: Callable[..., object], seconds: float) -> None:
+        """A function was too slow."""
+        name = named(function)
+        self._audit.append(
+            AuditType.SLOW, why=f"inline code took {_ms(seconds)}: {name}", durations=Durations(execution=seconds)
+        )
+        if name in self._longest or len(self._longest) < FUNCTIONS:
+            self._longest[name] = max(seconds, self._longest.get(name, 0.0))
+
+    def findings(self) -> Iterator[SurfaceFinding]:
+        """One for each function, in the order in which they were first slow."""
+        for name, seconds in self._longest.items():
+            yield SurfaceFinding(
+                kind=FindingKind.SLOW_INLINE,
+                found=f"inline code took {_ms(seconds)}, and everybody waits meanwhile: {name}",
+                do="make it async, or keep at hand what it computes",
+            )
+
+
+class Findings:
+    """Looks at what one surface was given; `has_channel` says whether anybody could decide now."""
+
+    __slots__ = ("_authority", "_has_channel", "_limits", "_narrowed", "_slow")
+
+    def __init__(
+        self,
+        authority: Authority,
+        narrowed: Mapping[str, Patterns] | None,
+        limits: Limits,
+        has_channel: Callable[[], bool],
+        slow: Slow,
+    ) -> None:
+        self._authority = authority
+        self._narrowed = narrowed
+        self._limits = limits
+        self._has_channel = has_channel
+        self._slow = slow
+
+    def now(self) -> tuple[SurfaceFinding, ...]:
+        """Everything that is to be found now, door by door, then limits, then slow code."""
+        doors = (each for door in NETWORK_DOORS for each in self._at(door))
+        return (*doors, *self._limits_loosened(), *self._slow.findings())
+
+    def _at(self, door: str) -> Iterator[SurfaceFinding]:
+        wanted = self._authority.exposure.doors.get(door)
+        reach = self._authority.reach(door)
+        own = None if self._narrowed is None else self._narrowed.get(door)
+        shown = reach if self._narrowed is None else {id: reach[id] for id in reach if own is not None and id in own}
+        if wanted is not None and not reach:
+            yield self._exposes_nothing(door)
+        elif wanted is not None:
+            yield from _unmatched(door, wanted, self._authority.capability_ids, "[tool.remit.exposure]")
+        if own is not None and reach:
+            yield from _unmatched(door, own, frozenset(reach), "Surface(exposure=…)")
+        writes = [id for id, effect in shown.items() if not effect.reads_only]
+        if writes and not self._has_channel():
+            yield _nobody_decides(door, writes, shown)
+
+    def _exposes_nothing(self, door: str) -> SurfaceFinding:
+        ids = self._authority.capability_ids
+        tops = {id.removeprefix("view:").split(".")[0] for id in ids if id.startswith("view:")}
+        patterns = [f"view:{top}.**" for top in sorted(tops)] or sorted(ids)
+        listed = ", ".join(f'"{pattern}"' for pattern in patterns)
+        return SurfaceFinding(
+            kind=FindingKind.EXPOSES_NOTHING,
+            found=f"{door}: 0 of {len(ids)} capabilities are exposed",
+            do=f"add to [tool.remit.exposure]:  {door} = [{listed}]",
+        )
+
+    def _limits_loosened(self) -> Iterator[SurfaceFinding]:
+        default = Limits()
+        for name in (*LOOSER_ABOVE, *LOOSER_BELOW):
+            now, usual = getattr(self._limits, name), getattr(default, name)
+            if now > usual if name in LOOSER_ABOVE else now < usual:
+                yield SurfaceFinding(
+                    kind=FindingKind.LOOSENED_LIMIT,
+                    found=f"limits.{name} is {_count(now)}, looser than the default of {_count(usual)}",
+                    do=f"take {name} out of Limits(…), unless this site needs it",
+                )
+
+
+def named(function: Callable[..., object]) -> str:
+    """A function with the place where it is written, without the folders: `Devices.rename (devices.py:40)`."""
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} ({PurePath(code.co_filename).name}:{code.co_firstlineno})"
+
+
+def _unmatched(door: str, patterns: Patterns, ids: frozenset[str], where: str) -> Iterator[SurfaceFinding]:
+    for text in patterns.texts:
+        if not any(id in Patterns((text,)) for id in ids):
+            yield SurfaceFinding(
+                kind=FindingKind.EXPOSES_NOTHING,
+                found=f'{door}: "{text}" matches no capability',
+                do=f"correct it in {where}, or take it out",
+            )
+
+
+def _nobody_decides(door: str, writes: list[str], shown: Mapping[str, Effect]) -> SurfaceFinding:
+    return SurfaceFinding(
+        kind=FindingKind.NOBODY_DECIDES,
+        found=f"{door}: {len(writes)} of {len(shown)} exposed capabilities change something, and nobody can decide",
+        do="give Surface(decide=…), subscribe to surface.confirmations, or attach a page that shows requests",
+    )
+
+
+def _count(number: float) -> str:
+    return f"{number:,}".removesuffix(".0")
+
+
+def _ms(seconds: float) -> str:
+    return f"{round(seconds * 1_000)} ms"

@@ -1,0 +1,32 @@
+"""The kill switch: one consumer or one capability, off or on again (SPEC 4.13)."""
+
+from remit._contract.authority import Authority
+from remit._journal.audit import AuditLog, AuditType
+from remit._model.consumer import Consumer, ConsumerKey
+from remit._registry.register import Registrar
+from remit._surface.connection import Named
+
+
+def target_of(consumer: Consumer | None, capability: str | Named | None, authority: Authority) -> ConsumerKey | str:
+    """What is meant: the key of a consumer, or the id of a capability that the contract knows."""
+    if (consumer is None) is (capability is None):
+        raise TypeError("name one: consumer=… or capability=…")
+    if consumer is not None:
+        return consumer.key
+    assert capability is not None
+    id = capability if isinstance(capability, str) else capability.id
+    if id not in authority.capability_ids:
+        raise ValueError(f"the contract knows no capability {id!r}")
+    return id
+
+
+def switch(target: ConsumerKey | str, registrar: Registrar, audit: AuditLog, *, suspended: bool) -> None:
+    """Switch it, and journal that; what is switched so already is left as it is."""
+    if not registrar.suspend(target, suspended):
+        return
+    audit.append(
+        AuditType.SUSPENSION,
+        capability=target if isinstance(target, str) else None,
+        consumer=None if isinstance(target, str) else target,
+        status="suspended" if suspended else "reinstated",
+    )
