@@ -54,7 +54,7 @@ async def test_a_seed_tells_the_same_story_again(monkeypatch: pytest.MonkeyPatch
     first, *_, model, product = told[0].splitlines()
     assert first.startswith("seed 5, story ")
     assert "STALE_CAPABILITY" in model and "'wrong'" in model and "STALE_CAPABILITY" in product
-    for word in ("surface ", "consumer ", "mount ", "call ", ">>> what came of the call"):
+    for word in ("surface ", "consumer ", "mount ", "call ", ">>> what is said beforehand"):
         assert word in told[0]
     assert "reg_" not in told[0].replace("reg_x", "")
 
