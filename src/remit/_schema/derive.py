@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from remit._base.boundary import Json, NotJson, loads, take
 from remit._base.limits import Limits
-from remit._schema.paths import join
+from remit._base.paths import join
 from remit._schema.subset import to_subset
 from remit._schema.typed import adapter, open_variables, raw_schema
 from remit.errors import DefinitionCode, DefinitionError, Issue
@@ -122,6 +122,9 @@ def derive_output(hint: object, *, namespace: Mapping[str, object], subject: str
     if isinstance(hint, str):
         holder: Any = type("_Holder", (), {"__annotations__": {"output": hint}})
         hint = _resolved(lambda: get_type_hints(holder, dict(namespace), None, include_extras=True), subject)["output"]
+    if hint is Any or hint is object:
+        # Nothing is declared, so nothing is converted: what is not JSON by itself is refused.
+        return DerivedOutput(schema={}, dump=take)
     if hint is None or hint is NoneType:
         return DerivedOutput(schema={"type": "null"}, dump=_dump_none)
     _refuse_open("output", hint, subject)

@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from remit._base.boundary import Json, canonical
 from remit._base.limits import Limits
-from remit._schema.paths import MAX_SEGMENT, join, segment
+from remit._base.paths import MAX_SEGMENT, join, segment
 from remit.errors import Issue
 
 _MAX_ISSUES: Final = Limits().issues

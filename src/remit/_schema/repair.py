@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple, NoReturn
 
 from remit._base.boundary import Json, NotJson, take
-from remit._schema.paths import join
+from remit._base.paths import join
 from remit._schema.vocabulary import ANNOTATIONS, KEYWORDS, TYPES
 
 

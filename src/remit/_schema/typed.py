@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, ParamSpec, TypeVar, TypeVarTuple, get_args
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import SchemaError, core_schema
@@ -72,7 +72,11 @@ def adapter(hint: Any, *, subject: str, what: str) -> "TypeAdapter[Any]":
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pydantic's advice on style; what matters raises
-            return TypeAdapter(hint)
+            try:
+                # As floats, not as null: the boundary is to see and refuse what is no number.
+                return TypeAdapter(hint, config=ConfigDict(ser_json_inf_nan="constants"))
+            except PydanticUserError:  # a model, dataclass or typed dict, which brings its own configuration
+                return TypeAdapter(hint)
     except (PydanticUserError, SchemaError, TypeError, NameError) as problem:
         raise _refused(subject, what, problem) from problem
 
