@@ -52,6 +52,7 @@ class Park(Component, type="park"):
         self.ran = 0
         self.faults: set[str] = set()
         self.hold: asyncio.Event | None = None
+        self.kind: type[BaseException] = RuntimeError
 
     @action
     def open(self, gate: int, wide: bool = True) -> int:
@@ -68,7 +69,7 @@ class Park(Component, type="park"):
         if self.hold is not None:
             await self.hold.wait()
         if "raises" in self.faults:
-            raise RuntimeError("secret-4711")
+            raise self.kind("secret-4711")
         return Refused("no such gate", gate=gate) if gate > 9 else None
 
     @action(confirmation="required", title="Fell a tree", approver="forester")
@@ -218,9 +219,11 @@ async def test_what_is_hidden_answers_a_preflight_like_an_invented_id() -> None:
 
 
 @pytest.mark.requirement("6.11-preflight-refuses-like-a-call")
-async def test_what_a_precondition_raises_is_journalled_and_not_shown() -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, SystemExit])
+async def test_what_a_precondition_raises_is_journalled_and_not_shown(kind: type[BaseException]) -> None:
     surface, park = opened()
     park.faults.add("raises")
+    park.kind = kind
     error = refusal(await look(surface, Park.open, {"gate": 1}), "EXECUTION_FAILED")
     (entry,) = surface.audit()
     assert entry.type == "fault" and entry.why == f"a preflight: {error.details['correlation_id']}"

@@ -175,11 +175,12 @@ async def test_after_the_answer_there_is_no_progress() -> None:
 
 
 @pytest.mark.requirement("6.10-progress-isolated")
-async def test_a_raising_listener_is_journalled_and_the_handler_goes_on() -> None:
+@pytest.mark.parametrize("kind", [RuntimeError, SystemExit])
+async def test_a_raising_listener_is_journalled_and_the_handler_goes_on(kind: type[BaseException]) -> None:
     surface, copier, _ = surface_of()
 
     def listener(report: Progress) -> None:
-        raise RuntimeError("secret-4711")
+        raise kind("secret-4711")
 
     copier.step = lambda call: call.progress(1)
     output(await surface.connect(AGENT).call(Copier.peek, progress=listener))

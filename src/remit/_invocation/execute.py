@@ -179,7 +179,9 @@ def _report(call: Call, part: Part, done: float, total: float | None, text: str 
     for listener in tuple(call.told):
         try:
             listener(report)
-        except Exception as raised:  # noqa: BLE001 - the host's code: it must not fail the handler that reports
+        except KeyboardInterrupt:
+            raise
+        except BaseException as raised:  # noqa: BLE001 - the host's code: it must not fail the handler that reports
             part.fault("a listener to progress raised", raised)
 
 

@@ -271,16 +271,7 @@ class LookAhead:
 
     async def _walk(self, call: Call, over: "asyncio.Future[None]") -> Preflight:
         try:
-            for phase, part in self._steps:
-                later = phase(call, part)
-                if later is None:
-                    continue
-                if call.timer is None:
-                    left = call.timeout_s - (self._clock.monotonic() - call.begun)
-                    call.timer = self._clock.call_later(left, lambda: None if over.done() else over.set_result(None))
-                await later()
-                if not call.live.registration.live:
-                    raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+            await self._take(call, over)
             return self._passed(call)
         except identity.WouldRepeat:
             return _passing(call, repeat=True)
@@ -290,10 +281,24 @@ class LookAhead:
             return _refused(call, refusal.error)
         except asyncio.CancelledError:
             return _refused(call, cancelled(Happened.NONE))
-        except Exception as error:  # noqa: BLE001 - the edge of a look ahead: application code raised
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the edge of a look ahead: application code raised
             correlation = new_id("err_")
             self._fault(f"a preflight: {correlation}", error)
             return _refused(call, execution_failed("handler-error", Happened.NONE, correlation_id=correlation))
+
+    async def _take(self, call: Call, over: "asyncio.Future[None]") -> None:
+        for phase, part in self._steps:
+            later = phase(call, part)
+            if later is None:
+                continue
+            if call.timer is None:
+                left = call.timeout_s - (self._clock.monotonic() - call.begun)
+                call.timer = self._clock.call_later(left, lambda: None if over.done() else over.set_result(None))
+            await later()
+            if not call.live.registration.live:
+                raise Refusal(component_unmounted("mid-flight", Happened.NONE))
 
     def _passed(self, call: Call) -> Preflight:
         input = loads(call.canonical)
