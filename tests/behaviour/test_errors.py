@@ -372,6 +372,32 @@ async def test_issues_name_field_rule_and_allowed_values_never_what_was_sent() -
     assert messages["filter.tags[0]"] == messages["count"] == "must be an integer"
 
 
+@pytest.mark.requirement("8.3-what-is-no-json-is-named")
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ({"count": float("nan")}, "count"),
+        ({"ids": [1, 2**60]}, "ids[1]"),
+        ({"ids": [1, 1e18]}, "ids[1]"),
+        ({"name": "a\ud800"}, "name"),
+        ({"name": {"a b": b"x"}}, "name.?"),
+    ],
+)
+async def test_an_issue_names_the_field_that_holds_what_is_no_json(wrong: dict[str, object], path: str) -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        def put(self, count: float = 0, name: str = "", ids: list[int] | None = None) -> None:
+            """Put."""
+
+    surface = Surface(authority_of(Table), principal="operator")
+    surface.mount(Table())
+    error = failed(await surface.connect(AGENT).call(Table.put, wrong), "INVALID_INPUT")
+    (issue,) = cast("list[dict[str, str]]", error.details["issues"])
+    assert issue["path"] == path
+
+
 @pytest.mark.requirement("6.12-unknown-keys")
 async def test_an_unknown_key_is_refused_with_the_nearest_known_one_and_at_most_20_issues_are_told() -> None:
     class Table(Component, type="table"):

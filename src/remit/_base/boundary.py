@@ -3,9 +3,12 @@
 import math
 import re
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Final, TypeAlias, cast
 
 import orjson
+
+from remit._base.paths import join
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
@@ -15,6 +18,7 @@ SAFE_INTEGER: Final = 2**53 - 1
 _EXPONENT_FROM: Final = 1e21
 _SMALL_BELOW: Final = 1e-5
 _MAX_NAME: Final = 64
+_TOO_LONG: Final = "an integer beyond 2^53-1; declare it as a string"
 
 _PRINT: Final = (
     orjson.OPT_SORT_KEYS
@@ -32,11 +36,16 @@ _ASTRAL: Final = re.compile(rb"[\xf0-\xf4]")
 
 
 class NotJson(Exception):
-    """A value is no JSON that remit accepts; `reason` says why in words that never hold the value (SPEC 3.6)."""
+    """A value is no JSON that remit accepts; `reason` says why in words that never hold the value (SPEC 3.6).
 
-    def __init__(self, reason: str) -> None:
+    `path` says where inside the value, like `ids[2]`; it is empty for the value itself, and where no one place is to
+    blame: size, depth, a cycle (SPEC 8.3).
+    """
+
+    def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason)
         self.reason: str = reason
+        self.path: str = path
 
 
 class TooLarge(NotJson):
@@ -60,13 +69,13 @@ def take(value: object, *, max_bytes: int | None = None) -> tuple[Json, bytes]:
         box: list[Json] = [orjson.loads(printed)]
         # What orjson prints although it is not JSON (tuple, NaN, UUID, enum member) does not come back equal.
         if box[0] != value:
-            raise NotJson(_why(value))
+            raise _refused(value)
     except TypeError:  # orjson.JSONEncodeError
-        raise NotJson(_why(value)) from None
+        raise _refused(value) from None
     except RecursionError:
         raise NotJson("nested too deeply") from None
     except ValueError:  # a pre-rendered fragment that is no JSON
-        raise NotJson(_why(value)) from None
+        raise _refused(value) from None
     if b"." in printed or _EXPONENT.search(printed):
         changed, odd = _normalise(box)
         if odd:
@@ -115,6 +124,8 @@ def _normalise(box: list[Json]) -> tuple[bool, bool]:
         for place, child in places:
             if type(child) is float:
                 if child.is_integer() or -_SMALL_BELOW < child < _SMALL_BELOW:
+                    if _beyond(child):
+                        raise _refused(box[0])
                     cast("dict[str | int, Json]", node)[place], odd = _number(child, odd)  # a list, too
                     changed = True
             elif type(child) is dict or type(child) is list:
@@ -123,12 +134,14 @@ def _normalise(box: list[Json]) -> tuple[bool, bool]:
 
 
 def _number(number: float, odd: bool) -> tuple[int | float, bool]:
-    if number.is_integer():
-        if -SAFE_INTEGER <= number <= SAFE_INTEGER:
-            return int(number), odd
-        if abs(number) < _EXPONENT_FROM:
-            raise NotJson("an integer beyond 2^53-1; declare it as a string")
+    if -SAFE_INTEGER <= number <= SAFE_INTEGER and number.is_integer():
+        return int(number), odd
     return number, True
+
+
+def _beyond(number: float) -> bool:
+    """True for what prints as an integer beyond 2^53-1; from 1e21 on a number prints with an exponent."""
+    return SAFE_INTEGER < abs(number) < _EXPONENT_FROM
 
 
 def _is_odd(number: float) -> bool:
@@ -201,44 +214,70 @@ def _sorted_keys(value: Json) -> Json:
     return value
 
 
-def _why(value: object) -> str:
-    """Say what in a refused value is no JSON; a cycle or a too deep value is what is left when every part is fine."""
+def _refused(value: object) -> NotJson:
+    """Say what in a refused value is no JSON, and where; only a refusal pays for this walk.
+
+    A cycle or a too deep value is what is left when every part is fine.
+    """
     seen: set[int] = set()
-    stack = [value]
+    stack: list[tuple[object, _Place]] = [(value, None)]
     while stack:
-        node = stack.pop()
+        node, place = stack.pop()
         if type(node) in (dict, list):
             if id(node) in seen:
                 continue
             seen.add(id(node))
         if (reason := _why_node(node)) is not None:
-            return reason
+            return NotJson(reason, join(_steps(place)))
         if type(node) is dict:
-            stack.extend(cast("dict[str, object]", node).values())
+            children = cast("dict[str, object]", node).items()
+            stack.extend((child, (place, key)) for key, child in reversed(children))
         elif type(node) is list:
-            stack.extend(cast("list[object]", node))
-    return "nested too deeply, or within itself"
+            items = cast("list[object]", node)
+            stack.extend((items[index], (place, index)) for index in range(len(items) - 1, -1, -1))
+    return NotJson("nested too deeply, or within itself")
+
+
+_Place: TypeAlias = "tuple[_Place, str | int] | None"
+
+
+def _steps(place: _Place) -> list[str | int]:
+    steps: list[str | int] = []
+    while place is not None:
+        place, step = place
+        steps.append(step)
+    return steps[::-1]
 
 
 def _why_node(node: object) -> str | None:
-    if node is None or type(node) is bool:
+    if node is None or type(node) in (bool, list):
         return None
     if type(node) is str:
         return "text with a lone surrogate" if _lone_surrogate(node) else None
-    if type(node) is int:
-        return "an integer beyond 2^53-1; declare it as a string" if abs(node) > SAFE_INTEGER else None
-    if type(node) is float:
-        return None if math.isfinite(node) else "NaN or an infinity"
-    if type(node) is list:
-        return None
+    if type(node) is int or type(node) is float:
+        return _why_number(node)
     if type(node) is dict:
-        for key in cast("dict[object, object]", node):
-            if type(key) is not str:
-                return "a key that is not text"
-            if _lone_surrogate(key):
-                return "a key with a lone surrogate"
-        return None
+        return _why_keys(cast("dict[object, object]", node))
+    if isinstance(node, Enum) and isinstance(node, str | int):
+        return _why_node(node.value)  # such a member counts as its value
     return f"a value of the type {_type_name(node)} is not JSON"
+
+
+def _why_number(number: int | float) -> str | None:
+    if type(number) is int:
+        return _TOO_LONG if abs(number) > SAFE_INTEGER else None
+    if not math.isfinite(number):
+        return "NaN or an infinity"
+    return _TOO_LONG if _beyond(number) else None
+
+
+def _why_keys(node: dict[object, object]) -> str | None:
+    for key in node:
+        if type(key) is not str:
+            return "a key that is not text"
+        if _lone_surrogate(key):
+            return "a key with a lone surrogate"
+    return None
 
 
 def _lone_surrogate(text: str) -> bool:

@@ -39,7 +39,7 @@ def accept(call: Call, part: Part) -> None:
     try:
         value, canonical = take({} if request.input is None else request.input, max_bytes=part.limits.input_bytes)
     except NotJson as error:
-        raise Refusal(invalid_input([Issue(path="", message=error.reason)])) from None
+        raise Refusal(invalid_input([Issue(path=error.path, message=error.reason)])) from None
     if not isinstance(value, dict):
         raise Refusal(invalid_input([Issue(path="", message="the input must be an object")]))
     call.input = value

@@ -158,3 +158,32 @@ def test_canonical_sees_an_odd_float_anywhere() -> None:
     assert canonical(value) == b'{"deep":[[[1e-9]]],"text":"5e-1"}'
     assert canonical([1e22]) == b"[1e+22]"
     assert canonical({"text": "5e-1"}) == b'{"text":"5e-1"}'
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "word"),
+    [
+        ({"n": float("nan")}, "n", "NaN"),
+        ({"a": 1.0, "ids": [1, 2**60]}, "ids[1]", "integer"),
+        ({"a": 1.0, "ids": [1.0, 2.0**60]}, "ids[1]", "integer"),
+        ({"filter": {"city": "\ud800"}}, "filter.city", "surrogate"),
+        ({"filter": {"\ud800": 1}}, "filter", "a key"),
+        ({"a": [{"b": {1, 2}}]}, "a[0].b", "set"),
+        ({"level": Level.HIGH, "n": float("nan"), "late": ()}, "n", "NaN"),
+        ({"a b\n": float("inf")}, "?", "infinity"),
+        (float("nan"), "", "NaN"),
+    ],
+)
+def test_a_refusal_names_the_first_place_that_is_no_json(value: object, path: str, word: str) -> None:
+    with pytest.raises(NotJson) as caught:
+        take(value)
+    assert (caught.value.path, word in caught.value.reason) == (path, True)
+
+
+def test_a_refusal_for_size_or_depth_names_no_place() -> None:
+    table: dict[str, object] = {}
+    table["again"] = table
+    for value, room in ((table, None), ({"a": "x" * 100}, 10)):
+        with pytest.raises(NotJson) as caught:
+            take(value, max_bytes=room)
+        assert caught.value.path == ""
