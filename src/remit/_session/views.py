@@ -26,7 +26,7 @@ class Ambiguous:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """The view that was chosen by name has closed; told once, with what is open now."""
+    """The view that was chosen by name is not open any more; told once, with what is open now."""
 
     views: tuple[Mapping[str, object], ...]
 
@@ -98,13 +98,9 @@ class Views:
 
     def told(self, principal: PrincipalKey) -> tuple[Mapping[str, object], ...]:
         """The open views as their principal's agents are told about them, each with a title of its own."""
-        seen: dict[str, int] = {}
-        rows: list[Mapping[str, object]] = []
-        for session in self.open_views(principal):
-            seen[session.title] = seen.get(session.title, 0) + 1
-            number = seen[session.title]
-            rows.append(session.to_json(session.title if number == 1 else f"{session.title} ({number})"))
-        return tuple(rows)
+        opened = self.open_views(principal)
+        titles = _unique([session.title for session in opened])
+        return tuple(session.to_json(title) for session, title in zip(opened, titles, strict=True))
 
     def choose(self, consumer: ConsumerKey, principal: PrincipalKey, view_id: str) -> Session | None:
         """Choose an open view by name; None, and no change, when it is not an open view of this principal."""
@@ -118,7 +114,8 @@ class Views:
         """The view this consumer works in; `only` is the one view its token reaches, if it names one.
 
         One open view is chosen by itself and sticks while it is open; after a reload the choice moves to the new view
-        of the same tab, else to the only open view. A view chosen by name that has closed is told once.
+        of the same tab, else to the only open view. A view chosen by name that is not open any more, because it has
+        closed or its client is away, is told once, and the choice has ended with that.
         """
         opened = self.open_views(principal)
         if only is not None:
@@ -130,12 +127,10 @@ class Views:
                 if kept.id != choice.view:
                     self._remember(consumer, kept, explicit=choice.explicit)
                 return kept
-            if choice.explicit:
-                # A view that is only away for a moment is no closed view: the choice waits for it.
-                if choice.view not in self._sessions:
-                    self._choices.pop(consumer)
-                return Gone(views=self.told(principal))
+            # Open means connected: whether its client comes back is not known, so nobody waits for it (SPEC 11.12).
             self._choices.pop(consumer)
+            if choice.explicit:
+                return Gone(views=self.told(principal))
         if len(opened) > 1:
             return Ambiguous(views=self.told(principal))
         if not opened:
@@ -179,3 +174,22 @@ class Views:
     def _changed(self, principal: PrincipalKey) -> None:
         for listener in tuple(self._listeners.get(principal, {}).values()):
             listener()
+
+
+def _unique(titles: list[str]) -> list[str]:
+    """The first of equal titles stays as it is, the others get a number with which no title here reads alike."""
+    taken, first = set(titles), set[str]()
+    numbers: dict[str, int] = {}
+    told: list[str] = []
+    for title in titles:
+        shown = title
+        if title in first:
+            number = numbers.get(title, 1)
+            while shown in taken:
+                number += 1
+                shown = f"{title} ({number})"
+            numbers[title] = number
+            taken.add(shown)
+        first.add(title)
+        told.append(shown)
+    return told

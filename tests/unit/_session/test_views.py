@@ -92,7 +92,6 @@ def test_a_reload_takes_the_choice_along() -> None:
     desk.open("vew_2", tab="tab-2")
     desk.views.choose(AGENT, ADA.key, "vew_1")
     desk.views.disconnect(old)
-    assert desk.chosen() is Gone
     new = Session(
         id="vew_3",
         principal=ADA.key,
@@ -127,13 +126,27 @@ def test_a_view_chosen_by_name_that_closed_is_told_once() -> None:
     assert desk.chosen() == "vew_1"
 
 
-def test_a_view_chosen_by_name_that_is_only_away_is_waited_for() -> None:
+@pytest.mark.requirement("11.12-a-chosen-view-that-closed-is-told-once", "11.12-open-means-connected")
+def test_a_view_chosen_by_name_whose_client_is_away_is_told_once_and_chosen_no_more() -> None:
     desk = Desk()
     away = desk.open("vew_1")
     desk.open("vew_2")
     desk.views.choose(AGENT, ADA.key, "vew_1")
     desk.views.disconnect(away)
-    assert [desk.chosen(), desk.chosen()] == [Gone, Gone]
+    gone = desk.views.chosen(AGENT, ADA.key)
+    assert isinstance(gone, Gone)
+    assert [view["view"] for view in gone.views] == ["vew_2"]
+    assert desk.chosen() == "vew_2"
+    desk.views.connect(away, None)
+    assert desk.chosen() == "vew_2"
+
+
+def test_a_view_chosen_by_name_that_was_away_unnoticed_stays_chosen() -> None:
+    desk = Desk()
+    away = desk.open("vew_1")
+    desk.open("vew_2")
+    desk.views.choose(AGENT, ADA.key, "vew_1")
+    desk.views.disconnect(away)
     desk.views.connect(away, None)
     assert desk.chosen() == "vew_1"
 
@@ -163,6 +176,23 @@ def test_equal_titles_are_told_apart() -> None:
     for name, title in [("vew_1", "Devices"), ("vew_2", "Reports"), ("vew_3", "Devices")]:
         desk.open(name, title=title)
     assert [view["title"] for view in desk.views.told(ADA.key)] == ["Devices", "Reports", "Devices (2)"]
+
+
+@pytest.mark.requirement("11.12-titles-are-unique")
+@pytest.mark.parametrize(
+    ("titles", "told"),
+    [
+        (["A", "A (2)", "A"], ["A", "A (2)", "A (3)"]),
+        (["A", "A", "A (2)"], ["A", "A (3)", "A (2)"]),
+        (["A (2)", "A (2)", "A", "A"], ["A (2)", "A (2) (2)", "A", "A (3)"]),
+        (["A", "A", "A"], ["A", "A (2)", "A (3)"]),
+    ],
+)
+def test_a_title_that_reads_like_a_numbered_one_is_told_apart_too(titles: list[str], told: list[str]) -> None:
+    desk = Desk()
+    for number, title in enumerate(titles):
+        desk.open(f"vew_{number}", title=title)
+    assert [view["title"] for view in desk.views.told(ADA.key)] == told
 
 
 @pytest.mark.requirement("12.5-notices-to-whom-they-concern")

@@ -9,7 +9,7 @@ from remit._base.limits import Limits
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.event import Event, EventType
 from remit._session.session import PrincipalKey, Session
-from remit._session.views import Chosen, Views
+from remit._session.views import Chosen, Gone, Views
 from remit._toolset.direct import Toolset
 from remit.adapters.mcp.notices import Notices
 
@@ -50,7 +50,11 @@ class Caller:
 
     def chosen(self) -> Chosen:
         """The view this consumer works in now."""
-        return self._views.chosen(self.consumer.key, self.identity.principal, only=self.identity.session)
+        found = self._views.chosen(self.consumer.key, self.identity.principal, only=self.identity.session)
+        if isinstance(found, Gone):
+            # The choice has ended, so the next listing may be that of another view.
+            self.notices.changed()
+        return found
 
     def may_choose(self) -> bool:
         """True while several views are open to this consumer."""
