@@ -9,7 +9,7 @@ from remit._model.listing import Listed
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.wire import error_to_json
 from remit._toolset.definitions import WRAPPED, Definition
-from remit.errors import ErrorCode
+from remit.errors import AgentError, ErrorCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,7 @@ def to_result(outcome: Outcome, called: Called) -> ToolResult:
         text = success_text(outcome)
         structured = _structured(outcome.output, called.definition)
     else:
-        form = {"error": error_to_json(outcome.error)}
-        text, structured = to_text(form), form
+        text, structured = refusal(outcome.error)
     return ToolResult(
         name=called.name,
         call_id=called.call_id,
@@ -83,9 +82,29 @@ def success_text(outcome: Ok) -> str:
     return to_text(form)
 
 
+def refusal(error: AgentError) -> tuple[str, dict[str, object]]:
+    """`{"error"}` as text and as the same JSON value; details that are no JSON are left out, so it always succeeds."""
+    try:
+        text = to_text({"error": error_to_json(error)})
+    except TypeError:  # orjson.JSONEncodeError
+        # A refusal is an answer, whatever a backend or an author put beside it.
+        kept = {key: value for key, value in error.details.items() if _prints(key, value)}
+        text = to_text({"error": error_to_json(replace(error, details=kept))})
+    return text, orjson.loads(text)
+
+
 def to_text(form: Mapping[str, object]) -> str:
     """One line of JSON."""
     return orjson.dumps(form).decode()
+
+
+def _prints(key: object, value: object) -> bool:
+    try:
+        # As deep as it will stand.
+        orjson.dumps({"error": {"details": {key: value}}})
+    except TypeError:
+        return False
+    return True
 
 
 def with_details(outcome: Failed, **details: object) -> Failed:

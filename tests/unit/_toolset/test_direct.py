@@ -348,3 +348,19 @@ async def test_a_call_id_outside_the_grammar_becomes_a_digest_of_itself() -> Non
     assert first == second
     assert first is not None
     assert first.startswith("call-")
+
+
+async def test_details_that_are_no_json_are_left_out_of_the_answer() -> None:
+    surface = ScriptedSurface()
+    surface.show("reg_1", READ)
+    deep: list[object] = []
+    for _ in range(300):
+        deep = [deep]
+    odd = {"object": object(), "bytes": b"raw", "text": "\ud800", "keys": {1: 2}, "big": 2**70, "deep": deep}
+    error = AgentError(
+        code=ErrorCode.EXECUTION_FAILED, message="It failed.", retry=Retry.NO, details={"phase": "handler", **odd}
+    )
+    surface.answers = [error]
+    result = await toolset(surface).call(READ_NAME)
+    form = {"code": "EXECUTION_FAILED", "message": "It failed.", "retry": "no", "details": {"phase": "handler"}}
+    assert orjson.loads(result.text) == result.structured == {"error": form}

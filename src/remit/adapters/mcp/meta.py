@@ -7,8 +7,7 @@ from typing import Final
 import mcp_types as types
 
 from remit._model.outcome import Failed
-from remit._model.wire import error_to_json
-from remit._toolset.result import ToolResult, to_text, with_details
+from remit._toolset.result import ToolResult, refusal, to_text, with_details
 from remit.errors import AgentError, Issue, invalid_input
 
 REGISTRATION: Final = "remit/registration"
@@ -62,15 +61,15 @@ def to_pending_result(result: ToolResult, url: str | None) -> types.CallToolResu
         raise TypeError("only a refusal can wait for a person")
     if url is None:
         return to_call_result(result)
-    form = {"error": error_to_json(with_details(result.outcome, url=url).error)}
+    text, form = refusal(with_details(result.outcome, url=url).error)
     answer = to_call_result(result)
-    return answer.model_copy(update={"content": [_text(to_text(form))], "structured_content": form})
+    return answer.model_copy(update={"content": [_text(text)], "structured_content": form})
 
 
 def to_error_result(error: AgentError) -> types.CallToolResult:
     """A refusal that no surface gave: no view, several views, a fault of the door."""
-    form: dict[str, object] = {"error": error_to_json(error)}
-    return _result(to_text(form), form, is_error=True, meta={})
+    text, form = refusal(error)
+    return _result(text, form, is_error=True, meta={})
 
 
 def to_plain_result(form: dict[str, object]) -> types.CallToolResult:
