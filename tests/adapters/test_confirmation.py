@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import httpx2
+import mcp_types as types
 import pytest
 
 from remit import ConfirmationView, Decider, EventType, Limits, Surface
@@ -285,6 +286,45 @@ async def test_a_request_ends_with_its_view_and_says_why(site: Site) -> None:
     assert error["code"] == "CONFIRMATION_INVALID"
     assert error["details"] == {"reason": "cancelled", "cause": "view-closed"}
     assert site.backend.disabled == []
+
+
+@pytest.mark.requirement("7.5-a-request-ends-with-its-view")
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("cause", ["view-closed", "view-reloaded"])
+async def test_a_held_retry_with_evidence_hears_how_its_view_went(mode: str, cause: str) -> None:
+    async with serving(Limits(hold_s=20.0)) as site:
+        view = site.open(tab="tab-1")
+        view.surface.mount(Table(selected=["d1"]))
+        async with site.client(mode) as client:
+            await client.list_tools()
+            request = error_of(await client.call_tool(DISABLE))["details"]["confirmation_id"]
+            settled = refused_once(view.surface)
+            held = asyncio.create_task(client.call_tool(DISABLE, meta=beside(confirmation=request)))
+            await settled.wait()
+            if cause == "view-reloaded":
+                site.open(tab="tab-1").surface.mount(Table(selected=["d1"]))
+            else:
+                site.gateway.close_view(view.id)
+            error = error_of(await held)
+        assert (error["code"], error["details"]) == ("CONFIRMATION_INVALID", {"reason": "cancelled", "cause": cause})
+        assert site.backend.disabled == []
+
+
+@pytest.mark.requirement("7.5-a-request-ends-with-its-view")
+async def test_a_call_of_the_handshake_era_whose_person_was_asked_hears_how_its_view_went() -> None:
+    async with serving(Limits(hold_s=20.0)) as site:
+        view = site.open()
+        view.surface.mount(Table(selected=["d1"]))
+
+        class Closing(Asked):
+            async def __call__(self, context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+                site.gateway.close_view(view.id)
+                return await super().__call__(context, params)
+
+        async with site.client("legacy", asked=Closing()) as client:
+            await client.list_tools()
+            error = error_of(await client.call_tool(DISABLE))
+        assert (error["code"], error["details"]["cause"]) == ("CONFIRMATION_INVALID", "view-closed")
 
 
 class TestDecisionPage:

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from remit._base.clock import Clock, SystemClock
 from remit._base.ident import is_invocation_id
@@ -14,11 +15,15 @@ from remit._model.listing import Listed
 from remit._model.outcome import Failed, Outcome
 from remit._model.port import SurfacePort
 from remit._model.request import Invocation
+from remit._model.request_view import ConfirmationStatus
 from remit._toolset.definitions import Definition, Definitions
 from remit._toolset.pins import UNLISTED, Pin, Pins
 from remit._toolset.result import Called, ToolResult, to_result, with_present
 from remit._toolset.wire_names import NAME_BUDGET, wire_names
 from remit.errors import ErrorCode
+
+ENDED: Final = frozenset({ConfirmationStatus.DENIED, ConfirmationStatus.EXPIRED, ConfirmationStatus.CANCELLED})
+"""How a request ends without having been spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +167,10 @@ class Toolset:
         if request is not None:
             # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
             decided = await self._port.decided(request, self._consumer, timeout=self._limits.decide_s + 1.0)
-            if decided is not None:
+            if decided in ENDED:
+                # The call itself could not say it: its component or the whole view may have ended too.
+                result = replace(await self.continue_(request), name=name)
+            elif decided is not None:
                 evidence = replace(call, confirmation=request, registration=result.registration)
                 result = await self.invoke(evidence, timeout=timeout)
         return replace(result, call_id=call_id)

@@ -54,6 +54,28 @@ async def test_it_says_no_when_the_person_does() -> None:
     await asyncio.gather(*denying, return_exceptions=True)
 
 
+@pytest.mark.requirement("7.5-a-request-ends-with-its-view")
+async def test_it_says_how_the_request_ended_when_the_view_closes() -> None:
+    backend = Backend()
+    surface = surface_of(backend)
+    surface.mount(Table(selected=["d1"]))
+    asked = asyncio.Event()
+    surface.subscribe(lambda event: asked.set(), types={EventType.CONFIRMATION_REQUESTED})
+    surface.confirmations.attach_page()
+    tools = surface.connect(COPILOT).toolset()
+    tools.definitions()
+    calling = asyncio.create_task(tools.call(DISABLE, {}, call_id="call_1"))
+    await asked.wait()
+    surface.dispose()
+    result = await calling
+    error = json.loads(result.text)["error"]
+    assert (error["code"], error["details"]) == (
+        "CONFIRMATION_INVALID",
+        {"reason": "cancelled", "cause": "view-closed"},
+    )
+    assert (result.name, result.call_id, backend.disabled) == (DISABLE, "call_1", [])
+
+
 @pytest.mark.requirement("6.5-registration-replaced")
 async def test_names_of_an_earlier_mount_are_stale_until_the_new_one_was_read() -> None:
     surface = surface_of(Backend())

@@ -19,6 +19,7 @@ from remit._model.consumer import Consumer
 from remit._model.outcome import Failed
 from remit._model.port import SurfacePort
 from remit._model.request_view import ConfirmationStatus
+from remit._toolset.direct import ENDED
 from remit._toolset.result import ToolResult
 from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.meta import to_call_result, to_pending_result
@@ -42,7 +43,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One call under way: in which view, with what evidence, over which client."""
+    """One call under way: in which view, with what evidence, over which client.
+
+    `run` makes the call with the evidence; `ended` asks how a request ended, which a closed view still knows.
+    """
 
     ctx: Context
     caller: Caller
@@ -50,6 +54,7 @@ class Exchange:
     evidence: Evidence
     url: Callable[[str], str | None]
     run: Callable[[str | None], Awaitable[ToolResult]]
+    ended: Callable[[str], Awaitable[ToolResult]]
 
     @property
     def consumer(self) -> Consumer:
@@ -102,8 +107,9 @@ class Confirming:
             return await self._first(exchange, result, request)
         if evidence.action == "cancel":
             return self._plain(exchange, result, request)
-        if await self._held(exchange, request):
-            return self._final(exchange, await exchange.run(request))
+        status = await self._held(exchange, request)
+        if status is not ConfirmationStatus.PENDING:
+            return await self._after(exchange, request, status)
         if exchange.modern and 0 < evidence.round < self._limits.hold_rounds and not self._stopping.is_set():
             # State only: the client comes back by itself and asks nobody a second time.
             return types.InputRequiredResult(request_state=f"{request}~{evidence.round + 1}")
@@ -129,12 +135,13 @@ class Confirming:
             action = asking.result() if asking.done() else None
             if action == "decline":
                 await exchange.port.withdraw(request, exchange.consumer)
-                return self._final(exchange, await exchange.run(request))
+                return self._final(exchange, await exchange.ended(request))
             if not holding.done() and action != "accept":
                 return self._plain(exchange, result, request)
-            if await holding:
+            status = await holding
+            if status is not ConfirmationStatus.PENDING:
                 await self._tell_decided(exchange, request)
-                return self._final(exchange, await exchange.run(request))
+                return await self._after(exchange, request, status)
             return self._plain(exchange, result, request)
         finally:
             for task in (asking, holding):
@@ -160,13 +167,19 @@ class Confirming:
             # A sink: what the client does not want to hear changes nothing.
             logger.debug("the client could not be told", exc_info=True)
 
-    async def _held(self, exchange: Exchange, request: str) -> bool:
-        """Wait for the person at most `hold_s`; True when the request no longer waits."""
+    async def _after(self, exchange: Exchange, request: str, status: ConfirmationStatus | None) -> Answer:
+        """The answer once the request no longer waits."""
+        # Where the view has gone the call itself would only hear that nothing runs there any more (SPEC 7.5).
+        run = exchange.ended if status in ENDED else exchange.run
+        return self._final(exchange, await run(request))
+
+    async def _held(self, exchange: Exchange, request: str) -> ConfirmationStatus | None:
+        """Wait for the person at most `hold_s`; how the request is then, None where the surface does not know it."""
         deciding = asyncio.ensure_future(exchange.port.decided(request, exchange.consumer, timeout=self._limits.hold_s))
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({deciding, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            return deciding.done() and deciding.result() is not ConfirmationStatus.PENDING
+            return deciding.result() if deciding.done() else ConfirmationStatus.PENDING
         finally:
             deciding.cancel()
             stopping.cancel()

@@ -137,7 +137,7 @@ class Handlers:
             if isinstance(given, AgentError):
                 return to_error_result(given)
             evidence = read_evidence(types.CallToolRequestParams(name=CONTINUE), given)
-            run = self._continuing(toolset, given)
+            run = self._continuing(toolset)
         else:
             run = self._calling(toolset, params, sent)
         request = _request(ctx)
@@ -149,6 +149,7 @@ class Handlers:
             evidence=evidence,
             url=lambda confirmation: self._url(request, confirmation),
             run=run,
+            ended=self._continuing(toolset),
         )
         return await self.confirming.answer(exchange)
 
@@ -170,8 +171,8 @@ class Handlers:
 
         return run
 
-    def _continuing(self, toolset: Toolset, confirmation_id: str) -> Callable[[str | None], Awaitable[ToolResult]]:
-        return lambda confirmation: self._shielded(toolset.continue_(confirmation_id))
+    def _continuing(self, toolset: Toolset) -> Callable[[str | None], Awaitable[ToolResult]]:
+        return lambda confirmation: self._shielded(toolset.continue_(confirmation or ""))
 
     def _shielded(self, call: Awaitable[T]) -> Awaitable[T]:
         """An effect goes on when its client cancels, times out or vanishes: its outcome is then on record."""
