@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import mcp_types as types
 import pytest
 from mcp.client import Client
+from sse_starlette.sse import AppStatus, EventSourceResponse
 
 from remit import ManualClock, Surface
 from tests.adapters.site import (
@@ -317,6 +318,30 @@ async def test_a_running_call_comes_to_its_end_and_is_answered_while_the_gateway
         stopping = asyncio.create_task(site.gateway.stop())
         assert (await site.post()).status_code == 503
         assert not stopping.done()
+        site.backend.held.set()
+        assert data_of(await calling) == "new"
+        await stopping
+    assert site.backend.renamed == [("d1", "new")]
+
+
+@pytest.mark.requirement("15.5-running-calls-come-to-their-end")
+@pytest.mark.parametrize("mode", ERAS)
+async def test_a_running_call_is_answered_although_the_server_has_heard_a_signal(
+    site: Site, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.open_table()
+    site.backend.held = asyncio.Event()
+    async with site.client(mode) as client:
+        await client.list_tools()
+        calling = asyncio.create_task(client.call_tool(RENAME, {"device_id": "d1", "name": "new"}))
+        await site.backend.renaming.wait()
+        # What a signal sets: the streaming library hears of it in its own time, and tells all its streams at once.
+        told = asyncio.create_task(EventSourceResponse._listen_for_exit_signal())
+        await asyncio.sleep(0)
+        monkeypatch.setattr(AppStatus, "should_exit", True)
+        stopping = asyncio.create_task(site.gateway.stop())
+        await told
+        assert (await site.post()).status_code == 503
         site.backend.held.set()
         assert data_of(await calling) == "new"
         await stopping

@@ -17,7 +17,7 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._session.views import Views
 from remit.adapters.mcp.callers import Identity
-from remit.adapters.mcp.pings import ping_every
+from remit.adapters.mcp.pings import GRACE, outlive_the_signal, ping_every
 from remit.adapters.mcp.server import IDENTITY, Handlers
 
 PATH: Final = "/remit/mcp"
@@ -68,6 +68,7 @@ class McpDoor:
         if self._serving is not None:
             raise RuntimeError("the MCP door has been started before")
         ping_every(self._limits.ping_s)
+        outlive_the_signal()
         ready = asyncio.Event()
         self._serving = asyncio.create_task(self._serve(ready))
         await ready.wait()
@@ -101,7 +102,10 @@ class McpDoor:
         scope[IDENTITY] = identity
         # What the library compares when a handshake session is used again: the same agent of the same person.
         scope["user"] = AuthenticatedUser(_owner(identity))
-        return self._counted if scope["method"] == "POST" else self._manager.handle_request
+        if scope["method"] != "POST":
+            return self._manager.handle_request
+        scope[GRACE] = self._limits.stop_s
+        return self._counted
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._posts += 1
