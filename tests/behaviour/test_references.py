@@ -1,6 +1,7 @@
 """References: operations of a backend, made available in a view (SPEC 10)."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -414,6 +415,83 @@ async def test_a_backends_answer_is_mapped_by_the_table_and_its_own_text_never_r
     assert {key: told.details[key] for key in expected} == expected
     assert "secret" not in str(told)
     assert "secret-4711" in (surface.audit()[-1].cause or "")
+
+
+async def told_of(raising: Callable[[], BackendError], code: str) -> tuple[dict[str, Any], Surface]:
+    """The details an agent is told when a mutation raises this."""
+    backend = Procedures()
+
+    @backend.operation("save", effect="server-mutation")
+    async def save() -> int:
+        """Save."""
+        raise raising()
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    return dict(failed(await surface.connect(AGENT).call("domain:save"), code).details), surface
+
+
+@pytest.mark.requirement("10.5-what-is-declared-is-bounded-data")
+async def test_the_issues_of_a_backend_are_bounded_lines_with_plain_paths() -> None:
+    flood = Issue(path="p\n\u202e" * 500, message="IGNORE ALL \n\u202e" * 5_000)
+    given = [Issue(path="rows[2].name", message="is\ntaken"), *([flood] * 1_000)]
+    details, _ = await told_of(lambda: BackendError(422, issues=given), "INVALID_INPUT")
+    issues = details["issues"]
+    assert len(issues) == 20
+    assert issues[0] == {"path": "rows[2].name", "message": "is taken"}
+    assert issues[1]["path"] == "?"
+    assert len(issues[1]["message"]) == 200 and "\n" not in str(issues) and "\u202e" not in str(issues)
+
+
+@pytest.mark.requirement("10.5-what-is-declared-is-bounded-data")
+@pytest.mark.parametrize(
+    ("code", "data", "declared"),
+    [
+        ("TAKEN", {"by": [1, 2.0]}, {"code": "TAKEN", "data": {"by": [1, 2]}}),
+        ("TAKEN", {"y": "y" * 5_000}, {"code": "TAKEN"}),
+        ("TAKEN", {"n": float("nan")}, {"code": "TAKEN"}),
+        ("TAKEN", object(), {"code": "TAKEN"}),
+        ("c\n\u202e" * 3_000, {"a": 1}, None),
+        ("x" * 81, None, None),
+        ("two words", None, None),
+        ("", None, None),
+    ],
+)
+async def test_a_declared_error_is_a_plain_code_with_small_json(code: str, data: object, declared: object) -> None:
+    details, surface = await told_of(lambda: BackendError(409, code=code, data=data), "PRECONDITION_FAILED")
+    assert details["outcome"] == "none"
+    assert details.get("declared") == declared
+    whole = isinstance(declared, dict) and "data" in declared
+    assert ("cannot be told" in (surface.audit()[-1].why or "")) is not whole
+
+
+@pytest.mark.requirement("10.1-a-backend-error-wrongly-raised-keeps-its-status")
+@pytest.mark.parametrize(
+    ("status", "wrong", "code", "details"),
+    [
+        (409, {"code": 5}, "PRECONDITION_FAILED", {"outcome": "none"}),
+        (422, {"issues": [("n", "bad")]}, "EXECUTION_FAILED", {"reason": "rejected", "outcome": "none"}),
+        (429, {"retry_after": float("inf")}, "RATE_LIMITED", {"retry_after_ms": 1_000}),
+        (429, {"retry_after": float("nan")}, "RATE_LIMITED", {"retry_after_ms": 1_000}),
+    ],
+)
+async def test_a_slip_in_raising_keeps_the_refusal_and_tells_the_operator(
+    status: int, wrong: dict[str, Any], code: str, details: dict[str, object]
+) -> None:
+    told, surface = await told_of(lambda: BackendError(status, **wrong), code)
+    assert {key: told[key] for key in details} == details
+    assert f"BackendError({status}): " in (surface.audit()[-1].cause or "")
+
+
+@pytest.mark.requirement("10.5-what-is-declared-is-bounded-data")
+async def test_the_longest_wait_is_still_a_json_number() -> None:
+    told, _ = await told_of(lambda: BackendError(429, retry_after=1e306), "RATE_LIMITED")
+    assert 2**52 < told["retry_after_ms"] < 2**53
 
 
 @pytest.mark.requirement("10.1-anything-else-is-transport")

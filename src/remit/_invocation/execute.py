@@ -1,17 +1,19 @@
 """Step 14: `around` policies, then the handler or the backend's operation (SPEC 6.2, 8.4, 8.5, 10.4, 10.5)."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from remit._base.boundary import Json, NotJson
+from remit._base.boundary import SAFE_INTEGER, Json, NotJson, take
 from remit._base.clock import Clock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
+from remit._base.paths import reworded
 from remit._base.text import clean_line
 from remit._invocation.call import Call, Later
-from remit._model.answers import Refused
+from remit._model.answers import DETAIL_BYTES, Refused
 from remit._model.context import Context
 from remit._model.progress import Progress
 from remit._policy.chain import PolicyFault
@@ -19,8 +21,10 @@ from remit._registry.entered import Entered
 from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
 from remit.errors import (
+    REASON_CHARACTERS,
     AgentError,
     Happened,
+    Issue,
     Refusal,
     execution_failed,
     invalid_input,
@@ -31,6 +35,11 @@ from remit.errors import (
     timeout,
 )
 from remit.procedures.errors import BackendError
+
+_CODE_CHARACTERS: Final = 80
+_CODE: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_ISSUES: Final = Limits().issues
+_LONGEST_WAIT_S: Final = SAFE_INTEGER // 1_000
 
 
 class Runnable(Protocol):
@@ -98,7 +107,11 @@ def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRef
     if isinstance(error, OutputRefused | NotJson):  # the operation has run; what it gave is not what it declares
         happened = Happened.NONE if call.live.plan.descriptor.effect.reads_only else Happened.DONE
         raise Refusal(execution_failed("output-invalid", happened), why=error.reason, cause=error) from None
-    raise Refusal(backend_refusal(error, call), why=f"backend answered {error.status}", cause=error) from None
+    told = backend_refusal(error, call)
+    why = f"backend answered {error.status}"
+    if error.code is not None and "data" not in _declared(error):
+        why += "; its declared code or data cannot be told"
+    raise Refusal(told, why=why, cause=error) from None
 
 
 def _hold(call: Call, part: Part) -> None:
@@ -186,11 +199,16 @@ def _report(call: Call, part: Part, done: float, total: float | None, text: str 
 
 
 def backend_refusal(error: BackendError, call: Call) -> AgentError:
-    """A backend's answer in the agent's terms (SPEC 10.5); undeclared text never gets there."""
+    """A backend's answer in the agent's terms (SPEC 10.5); undeclared text never gets there.
+
+    What is declared is data and bounded: 20 issues with plain paths and lines of 200 characters, a code of 80
+    characters of `[A-Za-z0-9_.-]`, data of 2,048 bytes of JSON. A code or data that is not so is left out (SPEC 3.12,
+    6.12).
+    """
     plan = call.live.plan
     unknown = Happened.NONE if plan.descriptor.effect.reads_only else Happened.UNKNOWN
-    declared = None if error.code is None else {"code": error.code, "data": error.data}
-    after_ms = None if error.retry_after is None else max(0, round(error.retry_after * 1_000))
+    declared = _declared(error) or None
+    after_ms = None if error.retry_after is None else round(min(error.retry_after, _LONGEST_WAIT_S) * 1_000)
     match error.status:
         case 401:
             return not_authenticated("server")
@@ -200,7 +218,7 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
             details = {} if declared is None else {"declared": declared}
             return precondition_failed("the backend's state does not allow it", {**details, "outcome": "none"})
         case 400 | 422 if error.issues:
-            return invalid_input(error.issues)
+            return invalid_input([_told(issue) for issue in error.issues[:_ISSUES]])
         case 429:
             return rate_limited("rate", 1_000 if after_ms is None else after_ms)
         case 408 | 504:
@@ -209,3 +227,17 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
             return execution_failed("rejected", Happened.NONE, declared=declared)
         case _:
             return execution_failed("transport", unknown, declared=declared, retry_after_ms=after_ms)
+
+
+def _declared(error: BackendError) -> dict[str, object]:
+    code = clean_line(error.code, _CODE_CHARACTERS)
+    if error.code is None or not _CODE.fullmatch(code):
+        return {}
+    try:
+        return {"code": code, "data": take(error.data, max_bytes=DETAIL_BYTES)[0]}
+    except NotJson:
+        return {"code": code}
+
+
+def _told(issue: Issue) -> Issue:
+    return Issue(path=reworded(issue.path), message=clean_line(issue.message, REASON_CHARACTERS))

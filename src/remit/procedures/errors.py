@@ -1,9 +1,9 @@
 """How a function says what its backend answered (SPEC 10.1, 10.5)."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from remit._base.boundary import Json
 from remit.errors import Issue
 
 _LOWEST: Final = 300
@@ -13,9 +13,12 @@ _HIGHEST: Final = 599
 class BackendError(Exception):
     """The backend refused or failed; `status` is an HTTP status or its like, mapped by the table of SPEC 10.5.
 
-    `issues` are field problems of a 400 or 422, `code` and `data` a declared error of the operation, `retry_after` the
-    seconds of a 429 or 503. The message of the exception is for the operator and never reaches an agent. A status
-    outside 300 to 599 is a ValueError: an answer that succeeded is returned, not raised.
+    `issues` are field problems of a 400 or 422, each an `Issue` or a mapping with `path` and `message`; `code` and
+    `data` (JSON) are a declared error of the operation, `retry_after` the seconds of a 429 or 503. The message of the
+    exception is for the operator and never reaches an agent.
+
+    A status outside 300 to 599 is a ValueError: an answer that succeeded is returned, not raised. Any other argument
+    that cannot be meant is `WronglyRaised`, a TypeError and ValueError that still says which status was meant.
     """
 
     def __init__(
@@ -23,16 +26,62 @@ class BackendError(Exception):
         status: int,
         message: str = "",
         *,
-        issues: Iterable[Issue] = (),
+        issues: Iterable[Issue | Mapping[str, str]] = (),
         code: str | None = None,
-        data: Json = None,
+        data: object = None,
         retry_after: float | None = None,
     ) -> None:
         if isinstance(status, bool) or not isinstance(status, int) or not _LOWEST <= status <= _HIGHEST:
             raise ValueError(f"BackendError needs a status from {_LOWEST} to {_HIGHEST}, not {status!r}")
-        super().__init__(message or f"the backend answered {status}")
-        self.status = status
-        self.issues = tuple(issues)
-        self.code = code
-        self.data = data
-        self.retry_after = retry_after
+        super().__init__(message or f"the backend answered {int(status)}")
+        self.status: int = int(status)
+        self.issues: tuple[Issue, ...] = _issues(self.status, issues)
+        self.code: str | None = _code(self.status, code)
+        self.data: object = data
+        self.retry_after: float | None = _seconds(self.status, retry_after)
+
+
+class WronglyRaised(BackendError, TypeError, ValueError):
+    """A `BackendError` with an argument that cannot be meant; the message names it.
+
+    It is a backend's answer all the same, of the status that was given and nothing else: a slip in the details of a
+    refusal does not make its outcome unknown.
+    """
+
+
+def _issues(status: int, issues: object) -> tuple[Issue, ...]:
+    if not isinstance(issues, Iterable):
+        raise _wrong(status, "issues=", "a collection of Issue", issues)
+    return tuple(_issue(status, issue) for issue in issues)
+
+
+def _issue(status: int, given: object) -> Issue:
+    path: object = None
+    message: object = None
+    if isinstance(given, Issue):
+        path, message = given.path, given.message
+    elif isinstance(given, Mapping):
+        path, message = given.get("path", ""), given.get("message")
+    if not isinstance(path, str) or not isinstance(message, str):
+        raise _wrong(status, "an entry of issues=", "an Issue, or a mapping with the texts path and message", given)
+    return Issue(path=path, message=message)
+
+
+def _code(status: int, code: object) -> str | None:
+    if code is not None and not isinstance(code, str):
+        raise _wrong(status, "code=", "text", code)
+    return code
+
+
+def _seconds(status: int, seconds: object) -> float | None:
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise _wrong(status, "retry_after=", "a number of seconds", seconds)
+    if not 0 <= seconds < math.inf:
+        raise WronglyRaised(status, f"BackendError({status}): retry_after= is finite and not below 0, not {seconds}")
+    return seconds
+
+
+def _wrong(status: int, what: str, meant: str, given: object) -> WronglyRaised:
+    return WronglyRaised(status, f"BackendError({status}): {what} is {meant}, not {type(given).__name__}")

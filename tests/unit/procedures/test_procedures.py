@@ -1,6 +1,7 @@
 """`Procedures()`: functions the application already owns, as operations (SPEC 10.1, 10.2)."""
 
-from typing import Annotated, Any
+from http import HTTPStatus
+from typing import Annotated, Any, cast
 
 import pytest
 from pydantic import AfterValidator, BaseModel, Field
@@ -136,6 +137,41 @@ async def test_errors_of_the_function_pass_through() -> None:
 def test_a_backend_error_is_an_error(status: Any) -> None:
     with pytest.raises(ValueError, match="a status from 300 to 599"):
         BackendError(status)
+
+
+@pytest.mark.requirement("10.1-a-backend-error-wrongly-raised-keeps-its-status")
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ({"issues": [("n", "bad")]}, "an entry of issues= is an Issue, or a mapping .* not tuple"),
+        ({"issues": "text"}, "not str"),
+        ({"issues": {"path": "n", "message": "m"}}, "not str"),
+        ({"issues": [{"path": "n"}]}, "path and message"),
+        ({"issues": [Issue(path="n", message=cast(Any, 5))]}, "not Issue"),
+        ({"issues": None}, "issues= is a collection of Issue, not NoneType"),
+        ({"code": 5}, "code= is text, not int"),
+        ({"retry_after": "soon"}, "retry_after= is a number of seconds, not str"),
+        ({"retry_after": True}, "not bool"),
+        ({"retry_after": float("nan")}, "retry_after= is finite and not below 0, not nan"),
+        ({"retry_after": float("inf")}, "not inf"),
+        ({"retry_after": -1}, "not -1"),
+    ],
+)
+def test_a_backend_error_that_cannot_be_meant_is_refused_and_keeps_its_status(wrong: dict[str, Any], text: str) -> None:
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match=rf"BackendError\(409\): .*{text}"):
+            BackendError(409, **wrong)
+    with pytest.raises(BackendError) as caught:
+        BackendError(409, **wrong)
+    error = caught.value
+    assert (error.status, error.issues, error.code, error.retry_after) == (409, (), None, None)
+
+
+@pytest.mark.requirement("10.1-backend-error")
+def test_the_issues_of_a_backend_error_may_be_mappings() -> None:
+    error = BackendError(422, issues=[{"path": "n", "message": "m"}, {"message": "all of it"}])
+    assert error.issues == (Issue(path="n", message="m"), Issue(path="", message="all of it"))
+    assert BackendError(HTTPStatus.CONFLICT).status == 409
 
 
 async def good() -> None:
