@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, TypeVar, cast
 
 from remit._base.boundary import Json, canonical, take
 from remit._base.digest import sha256_hex
+from remit._base.text import q
 from remit._contract.operation import OperationRecord, record_from_json
 from remit._contract.options import DOORS
 from remit._model.pattern import Patterns
@@ -15,6 +17,8 @@ from remit.errors import DefinitionCode, DefinitionError
 
 FORMAT: Final = 1
 FILE_NAME: Final = "remit.contract.json"
+_PARTS: Final = frozenset({"generator", "hash", "head", "components", "capabilities", "operations"})
+_HEAD_PARTS: Final = frozenset({"format", "exposure", "policies"})
 Block = dict[str, Json]
 RowKey = tuple[str, str]
 KeyT = TypeVar("KeyT", str, RowKey)
@@ -89,25 +93,31 @@ def assemble(
 def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
     """Read and verify a contract: format, hash of each row, uniqueness, completeness, hash of the whole (SPEC 3.7).
 
-    DefinitionError(CONTRACT_MISMATCH) says which of them failed, and what to do.
+    A part that this format does not have, outside of the hashed rows, and a key that stands twice are refused: no
+    hash covers the one, and a reviewer may read the other as it is not read here. DefinitionError(CONTRACT_MISMATCH)
+    says what failed, and what to do.
     """
     try:
-        form = json.loads(data)
+        form = json.loads(data, object_pairs_hook=partial(_object, subject))
         head = form["head"]
         if head["format"] != FORMAT:
             raise _broken(subject, f"has format {head['format']!r}; this version reads {FORMAT}")
+        _check_parts(subject, form, _PARTS)
+        _check_parts(subject, head, _HEAD_PARTS)
         manifest = Manifest(
             exposure=_checked_exposure(head["exposure"]),
             policies=tuple(head["policies"]),
             components=_unique(subject, form["components"], lambda block: str(block["type"])),
             capabilities=_unique(subject, form["capabilities"], _row_key),
             operations={
-                name: record_from_json(block)
+                name: _record(subject, block)
                 for name, block in _unique(subject, form["operations"], lambda block: str(block["name"])).items()
             },
             hash=form["hash"],
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+    except KeyError as problem:
+        raise _broken(subject, f"is no contract: the part {problem.args[0]!r} is missing") from problem
+    except (ValueError, TypeError, AttributeError, RecursionError) as problem:
         raise _broken(subject, f"is no contract: {type(problem).__name__}") from problem
     _check_rows(subject, manifest)
     _check_complete(subject, manifest)
@@ -115,6 +125,26 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
     if _hashed(manifest).hash != manifest.hash:
         raise _broken(subject, "the hash of the whole does not fit its rows")
     return manifest
+
+
+def _object(subject: str, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    form = dict(pairs)
+    if len(form) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _broken(subject, f"the key {q(twice)} stands twice in one object")
+    return form
+
+
+def _check_parts(subject: str, form: Mapping[str, Json], known: frozenset[str]) -> None:
+    if unknown := sorted(set(form) - known):
+        raise _broken(subject, f"has a part {q(unknown[0])}, which no contract of format {FORMAT} has")
+
+
+def _record(subject: str, block: Block) -> OperationRecord:
+    record = record_from_json(block)
+    _check_parts(subject, block, frozenset(record.to_json()))  # the hash of the whole covers what was read, no more
+    return record
 
 
 def _row_key(block: Block) -> RowKey:

@@ -1,11 +1,19 @@
 """Who is there: the person, the agent's client, and who decides (SPEC 5.1, 7.4)."""
 
+import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Final
 
+from remit._model.effects import Effect
 from remit._model.pattern import Patterns
+from remit.errors import DefinitionError
+
+# Ids and tenants are parts of keys, of hashes and of lines that people read.
+_REFUSED: Final = re.compile("[\u0000-\u001f\u007f-\u009f\ud800-\udfff]")
 
 
 class ConsumerKind(StrEnum):
@@ -34,7 +42,8 @@ _EMPTY: Mapping[str, object] = MappingProxyType({})
 class Principal:
     """The person or service for whom a session was opened; set by the host, never by a consumer.
 
-    `tenant` is part of every key when given; `attributes` are the host's own and reach policies only.
+    `tenant` is part of every key when given; `attributes` are the host's own and reach policies only. An id or tenant
+    that is no text is a TypeError, one with a control character or a lone surrogate a ValueError.
     """
 
     id: str
@@ -50,10 +59,8 @@ class Principal:
         grants: Iterable[str] = (),
         attributes: Mapping[str, object] | None = None,
     ) -> None:
-        if not isinstance(id, str) or not id:
-            raise TypeError("a Principal needs a non-empty id (text)")
-        object.__setattr__(self, "id", id)
-        object.__setattr__(self, "tenant", tenant)
+        object.__setattr__(self, "id", _id(id, "a Principal"))
+        object.__setattr__(self, "tenant", _optional(tenant, "Principal.tenant"))
         object.__setattr__(self, "grants", _names(grants, "Principal.grants"))
         object.__setattr__(self, "attributes", MappingProxyType(dict(attributes)) if attributes else _EMPTY)
 
@@ -72,7 +79,8 @@ class Consumer:
 
     `scope` are patterns this session may reach (None: not restricted, and only in-process kinds may have it); `confirm`
     names effects or patterns that always need a person for this consumer. `issuer`, `actors` and `grant` are set from a
-    verified delegation token; without one the actor is the id itself.
+    verified delegation token; without one the actor is the id itself. An entry of `confirm` that is neither is a
+    ValueError: it would ask nobody. Ids are held as those of a `Principal`.
     """
 
     id: str
@@ -94,28 +102,31 @@ class Consumer:
         actors: tuple[str, ...] = (),
         grant: str | None = None,
     ) -> None:
-        if not isinstance(id, str) or not id:
-            raise TypeError("a Consumer needs a non-empty id (text)")
         of_kind = ConsumerKind(kind)
-        object.__setattr__(self, "id", id)
+        object.__setattr__(self, "id", _id(id, "a Consumer"))
         object.__setattr__(self, "kind", of_kind)
         object.__setattr__(self, "grants", _names(grants, "Consumer.grants"))
         object.__setattr__(self, "scope", None if scope is None else Patterns(scope))
-        object.__setattr__(self, "confirm", tuple(sorted(_names(confirm, "Consumer.confirm"))))
-        object.__setattr__(self, "key", (of_kind.value, issuer, actors or (id,), grant))
+        object.__setattr__(self, "confirm", _confirm(confirm))
+        chain = tuple(_text(actor, "an entry of Consumer.actors") for actor in actors) or (id,)
+        vouched = _optional(issuer, "Consumer.issuer"), _optional(grant, "Consumer.grant")
+        object.__setattr__(self, "key", (of_kind.value, vouched[0], chain, vouched[1]))
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Decider:
-    """The authenticated person who answers a confirmation request; never made from a delegation token."""
+    """The authenticated person who answers a confirmation request; never made from a delegation token.
+
+    Id and tenant are held as those of a `Principal`.
+    """
 
     id: str
     tenant: str | None
     grants: frozenset[str]
 
     def __init__(self, id: str, grants: Iterable[str] = (), *, tenant: str | None = None) -> None:
-        object.__setattr__(self, "id", id)
-        object.__setattr__(self, "tenant", tenant)
+        object.__setattr__(self, "id", _id(id, "a Decider"))
+        object.__setattr__(self, "tenant", _optional(tenant, "Decider.tenant"))
         object.__setattr__(self, "grants", _names(grants, "Decider.grants"))
 
 
@@ -123,3 +134,43 @@ def _names(values: Iterable[str], what: str) -> frozenset[str]:
     if isinstance(values, str):
         raise TypeError(f"{what} is a collection of names, not one text: write {{{values!r}}}")
     return frozenset(values)
+
+
+def _id(id: object, whose: str) -> str:
+    if not isinstance(id, str) or not id:
+        raise TypeError(f"{whose} needs a non-empty id (text)")
+    return _text(id, f"the id of {whose}")
+
+
+def _optional(text: object, what: str) -> str | None:
+    return None if text is None else _text(text, what)
+
+
+def _text(text: object, what: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is text, not {type(text).__name__}")
+    if found := _REFUSED.search(text):
+        raise ValueError(f"{what} holds U+{ord(found.group()):04X}: no control character, no lone surrogate")
+    return text
+
+
+def _confirm(entries: Iterable[str]) -> tuple[str, ...]:
+    """Entries that name something; a typo would ask nobody, silently (SPEC 5.1)."""
+    effects = [effect.value for effect in Effect]
+    named = _names(entries, "Consumer.confirm")
+    for entry in named:
+        if not isinstance(entry, str):
+            raise TypeError(f"an entry of Consumer.confirm is text, not {type(entry).__name__}")
+        if entry in effects:
+            continue
+        if ":" not in entry:
+            near = difflib.get_close_matches(entry[:64].lower(), effects, n=1, cutoff=0)[0]
+            raise ValueError(
+                f"Consumer.confirm: {entry!r} is no effect; did you mean {near!r}?"
+                f'\n  do  name an effect ({", ".join(effects)}), or write a pattern such as "domain:devices.**"'
+            )
+        try:
+            Patterns([entry])
+        except DefinitionError as problem:
+            raise ValueError(f"Consumer.confirm: {problem}") from problem
+    return tuple(sorted(named))

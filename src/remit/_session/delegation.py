@@ -176,7 +176,7 @@ def _delegation(claims: Mapping[str, object], kind: ConsumerKind) -> Delegation 
         return None
     try:
         consumer = Consumer(actor, kind=kind, scope=scope, issuer=ISSUER, actors=(actor,), grant=jti)
-    except DefinitionError:
+    except (DefinitionError, ValueError):
         return None
     return Delegation(
         principal=(tenant, subject),

@@ -295,7 +295,13 @@ def forged(manifest: Manifest, change: Callable[[Any], None]) -> bytes:
         (lambda form: form["operations"].pop(), "is referenced and not recorded"),
         (lambda form: form["capabilities"].append(form["capabilities"][0]), "stands twice"),
         (lambda form: form["head"].update(format=2), "has format 2; this version reads 1"),
-        (lambda form: form.pop("head"), "is no contract"),
+        (lambda form: form.pop("head"), "is no contract: the part 'head' is missing"),
+        (lambda form: form["head"].pop("policies"), "is no contract: the part 'policies' is missing"),
+        (lambda form: form["operations"][0].pop("effect"), "is no contract: the part 'effect' is missing"),
+        (lambda form: form["capabilities"][0].pop("component"), "is no contract: the part 'component' is missing"),
+        (lambda form: form.update(note="x"), "has a part “note”, which no contract of format 1 has"),
+        (lambda form: form["operations"][0].update(note="x"), "has a part “note”"),
+        (lambda form: form["head"].update(doors=[]), "has a part “doors”, which no contract of format 1 has"),
         (lambda form: form.update(hash="sha256:0"), "the hash of the whole does not fit"),
     ],
 )
@@ -313,6 +319,22 @@ def test_a_forged_contract_does_not_load(tmp_path: Path, change: Callable[[Any],
 def test_what_is_no_contract_does_not_load(data: bytes) -> None:
     with pytest.raises(DefinitionError, match="is no contract"):
         parse(data)
+
+
+@pytest.mark.requirement("3.7-read-one-way-only")
+@pytest.mark.parametrize(
+    ("written", "twice", "key"),
+    [
+        (b'"policies": []', b'"policies": ["x"], "policies": []', "policies"),
+        (b'"title": null', b'"title": "harmless", "title": null', "title"),
+        (b'"operations": [', b'"operations": [], "operations": [', "operations"),
+    ],
+)
+def test_a_contract_with_a_key_twice_does_not_load(written: bytes, twice: bytes, key: str) -> None:
+    data = contract(table()).to_bytes()
+    assert parse(data) and written in data
+    with pytest.raises(DefinitionError, match=f"the key “{key}” stands twice"):
+        parse(data.replace(written, twice, 1))
 
 
 @pytest.mark.requirement("13.4-generator-apart-from-the-hash")
