@@ -1,7 +1,10 @@
 """Code that wants to end the process ends its call, and nothing else (SPEC 6.1, 8.2, 9.1)."""
 
 import asyncio
-from typing import Literal
+import math
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Literal
 
 import pytest
 
@@ -118,3 +121,80 @@ async def test_a_call_of_what_names_no_capability_says_what_to_write() -> None:
     for wrong in (None, Machine, 5):
         with pytest.raises(TypeError, match="names no capability"):
             await agent.call(wrong)  # type: ignore[arg-type]
+
+
+class Gate(Component, type="gate"):
+    """A gate whose own check ends the call it checks."""
+
+    def __init__(self) -> None:
+        self.ran = 0
+        self.check: Callable[[], Awaitable[None]] | None = None
+
+    @action(confirmation="required")
+    def guarded(self) -> None:
+        """Open it, after a person agreed."""
+        self.ran += 1
+
+    @action
+    def swing(self) -> None:
+        """Open it."""
+        self.ran += 1
+
+    @guarded.precondition
+    @swing.precondition
+    async def may(self) -> None:
+        if self.check is not None:
+            await self.check()
+
+
+@pytest.mark.requirement("6.3-cancelled-never-runs")
+async def test_a_call_that_was_answered_during_its_own_check_never_runs() -> None:
+    surface = Surface(authority_of(Gate), principal="operator")
+    surface.confirmations.subscribe(lambda request: None)
+    gate = Gate()
+    mount = surface.mount(gate)
+    agent = surface.connect(AGENT)
+
+    async def cancels_itself() -> None:
+        surface.cancel("mine", AGENT)
+
+    async def swallows() -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+    gate.check = cancels_itself
+    failed(await agent.call(Gate.swing, id="mine"), "CANCELLED")
+    gate.check = swallows
+    running = asyncio.create_task(agent.call(Gate.swing, id="other"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert surface.cancel("other", AGENT)
+    failed(await running, "CANCELLED")
+    await asyncio.sleep(0)
+
+    async def unmounts() -> None:
+        mount.unmount()
+
+    gate.check = unmounts
+    failed(await agent.call(Gate.guarded), "COMPONENT_UNMOUNTED")
+    await asyncio.sleep(0)
+    assert gate.ran == 0
+    assert surface.confirmations.pending() == ()
+
+
+@pytest.mark.requirement("4.9-order")
+async def test_a_priority_that_is_no_integer_is_refused() -> None:
+    surface = Surface(authority_of(Gate), principal="operator")
+    with pytest.raises(TypeError, match="integer"):
+        surface.mount(Gate(), priority="high")  # type: ignore[arg-type]
+    assert surface.connect(AGENT).capabilities() == ()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, math.nan, math.inf, "5", True])
+async def test_a_deadline_that_is_none_is_the_hosts_mistake(timeout: Any) -> None:
+    surface = Surface(authority_of(Gate), principal="operator")
+    gate = Gate()
+    surface.mount(gate)
+    with pytest.raises(ValueError, match="positive number of seconds"):
+        await surface.connect(AGENT).call(Gate.swing, timeout=timeout)
+    assert gate.ran == 0

@@ -1,6 +1,7 @@
 """The order of the phases, as data, and the only place that turns a raise into a returned `Failed` (DESIGN 1.3)."""
 
 import asyncio
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
@@ -86,7 +87,7 @@ class Pipeline:
         progress: ProgressListener | None = None,
     ) -> Outcome:
         """Run one call and return how it ended; cancelling this leaves the call, and ends it when nobody is left."""
-        call = Call(request, consumer, host_timeout, progress)
+        call = Call(request, consumer, _seconds(host_timeout), progress)
         call.begun = self._clock.monotonic()
         self._running[call] = None
         copy_context().run(self._start, call)
@@ -146,12 +147,13 @@ class Pipeline:
         """Run the phases up to the first that has to wait; from there on in a task of its own, under the deadline."""
         call.task = asyncio.current_task()
         steps = iter(self._steps)
+        later: Later | None = None
         try:
             for phase, part in steps:
                 later = phase(call, part)
-                if later is not None:
+                if later is not None or call.outcome is not None:
                     break
-            else:
+            if later is None or call.outcome is not None:  # done, or answered from within: nothing more may run for it
                 self._close(call, None)
                 return
         except BaseException as error:  # the pipeline's edge, see `_stop`
@@ -170,6 +172,8 @@ class Pipeline:
         try:
             await later()
             for phase, part in steps:
+                if call.outcome is not None:  # answered meanwhile: nothing more may run for it
+                    break
                 more = phase(call, part)
                 if more is not None:
                     await more()
@@ -322,6 +326,15 @@ def _passing(
 
 def _refused(call: Call, error: AgentError) -> Preflight:
     return Preflight(capability_id=call.request.capability_id, error=error)
+
+
+def _seconds(timeout: float | None) -> float | None:
+    """The host's own deadline, checked: it is the host's mistake, so it is raised."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise ValueError("timeout= is a positive number of seconds; more than 600 count as 600")
+    return timeout
 
 
 def _current_task() -> "asyncio.Task[object] | None":

@@ -45,7 +45,13 @@ class Registrar:
 
     __slots__ = ("_chained", "_hub", "_on_unmounted", "_policies", "_registry")
 
-    def __init__(self, registry: State, hub: EventHub, policies: tuple[Policy, ...], on_unmounted: Unmounted) -> None:
+    def __init__(
+        self,
+        registry: State,
+        hub: EventHub,
+        policies: tuple[Policy, ...],
+        on_unmounted: Unmounted,
+    ) -> None:
         self._registry = registry
         self._hub = hub
         self._policies = policies
@@ -55,20 +61,18 @@ class Registrar:
     def mount(self, wanted: Wanted) -> Registration | None:
         """Register an instance; None when a live one of the same type and name stands and is not to be replaced."""
         sealed, instance = wanted.sealed, wanted.instance
+        if isinstance(wanted.priority, bool) or not isinstance(wanted.priority, int):
+            raise TypeError("mount(priority=…) takes an integer; a larger one is listed earlier")
         if not is_instance(instance):
             raise DefinitionError(
                 DefinitionCode.INVALID_ID, sealed.type, "an instance name is 1 to 128 characters of [A-Za-z0-9_-]"
             )
         live = self._registry.by_instance.get((sealed.type, instance))
         if live is not None and wanted.on_duplicate == "reject":
+            reason = f"{sealed.type}/{instance} is already mounted as {live.id}"
             self._hub.emit(
                 EventType.REJECTED,
-                {
-                    "type": sealed.type,
-                    "instance": instance,
-                    "registration": live.id,
-                    "reason": f"{sealed.type}/{instance} is already mounted as {live.id}",
-                },
+                {"type": sealed.type, "instance": instance, "registration": live.id, "reason": reason},
             )
             return None
         chains = self._chains(sealed)

@@ -13,6 +13,7 @@ from remit._base.limits import Limits
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import DecideFn, RequestRecord
 from remit._contract.authority import Authority
+from remit._contract.options import DOORS
 from remit._invocation import (
     admit,
     authorize,
@@ -253,7 +254,17 @@ class _Joined:
 
 
 def _patterns(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Patterns] | None:
-    return None if exposure is None else {door: Patterns(patterns) for door, patterns in exposure.items()}
+    if exposure is None:
+        return None
+    for door in exposure:
+        if door not in DOORS:  # a misspelt door would leave the meant one shut, or as wide as the contract opens it
+            raise DefinitionError(
+                DefinitionCode.INVALID_DEFINITION,
+                "Surface(exposure=…)",
+                f"there is no door {door!r}",
+                do=f"use {', '.join(DOORS)}",
+            )
+    return {door: Patterns(patterns) for door, patterns in exposure.items()}
 
 
 def _moved(given: Given) -> frozenset[str]:
