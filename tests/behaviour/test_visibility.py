@@ -10,6 +10,7 @@ import pytest
 from remit import (
     Component,
     Consumer,
+    DefinitionError,
     Event,
     Failed,
     Invocation,
@@ -23,6 +24,7 @@ from remit import (
     observation,
     reference,
 )
+from remit.errors import DefinitionCode
 from remit.policies import Decision, Disable, Expose, Hide, Policy, PolicyContext, require_grant
 from tests.behaviour.conftest import AGENT, authority_of, failed, output, turns
 
@@ -372,6 +374,15 @@ def test_a_surfaces_own_exposure_can_only_narrow_what_the_contract_opens() -> No
     closed.mount(Panel())
     assert closed.connect(Consumer("c", kind="mcp", scope=["view:**"])).capabilities() == ()
     assert len(closed.connect(AGENT).capabilities()) == 2
+
+
+@pytest.mark.requirement("4.8-exposure-names-doors")
+@pytest.mark.parametrize("door", ["embeded", "MCP", "other", ""])
+def test_an_exposure_of_a_door_that_does_not_exist_is_refused(door: str) -> None:
+    with pytest.raises(DefinitionError, match=f"there is no door '{door}'") as caught:
+        Surface(authority_of(Panel), principal="operator", exposure={"mcp": ["view:**"], door: ()})
+    assert caught.value.code is DefinitionCode.INVALID_DEFINITION
+    assert "embedded, mcp, webmcp, page, test" in str(caught.value)
 
 
 @pytest.mark.requirement("4.8-patterns")

@@ -257,7 +257,7 @@ def _patterns(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Pattern
     if exposure is None:
         return None
     for door in exposure:
-        if door not in DOORS:  # a misspelt door would leave the meant one shut, or as wide as the contract opens it
+        if door not in DOORS:  # a misspelt `embedded` would leave that door wide open
             raise DefinitionError(
                 DefinitionCode.INVALID_DEFINITION,
                 "Surface(exposure=…)",
