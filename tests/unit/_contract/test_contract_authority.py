@@ -332,7 +332,7 @@ def test_what_is_no_contract_does_not_load(data: bytes) -> None:
 )
 def test_a_contract_with_a_key_twice_does_not_load(written: bytes, twice: bytes, key: str) -> None:
     data = contract(table()).to_bytes()
-    assert parse(data) and written in data
+    assert parse(data).hash and written in data
     with pytest.raises(DefinitionError, match=f"the key “{key}” stands twice"):
         parse(data.replace(written, twice, 1))
 
