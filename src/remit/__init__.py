@@ -22,7 +22,7 @@ from remit._model.request_view import CancelCause, ConfirmationStatus, Confirmat
 from remit._surface.connection import Connection
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
-from remit.errors import AgentError, DefinitionError, ErrorCode, Happened, Retry
+from remit.errors import AgentError, DefinitionError, ErrorCode, Happened, RetryAdvice
 from remit.procedures import BackendError, Procedures
 
 __all__ = [
@@ -60,7 +60,7 @@ __all__ = [
     "Progress",
     "Question",
     "Refused",
-    "Retry",
+    "RetryAdvice",
     "Snapshot",
     "Surface",
     "SurfaceFinding",

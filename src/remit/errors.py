@@ -39,7 +39,7 @@ class ErrorCode(StrEnum):
     SURFACE_UNREACHABLE = "SURFACE_UNREACHABLE"
 
 
-class Retry(StrEnum):
+class RetryAdvice(StrEnum):
     """What the caller may do about an error (SPEC 8.1)."""
 
     NO = "no"
@@ -75,7 +75,7 @@ class AgentError:
 
     code: ErrorCode
     message: str
-    retry: Retry
+    retry: RetryAdvice
     details: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
@@ -97,7 +97,7 @@ def capability_not_found() -> AgentError:
     return AgentError(
         code=ErrorCode.CAPABILITY_NOT_FOUND,
         message="There is no such capability here. Stop: do not look for another way; list what is available now.",
-        retry=Retry.AFTER_REFRESH,
+        retry=RetryAdvice.AFTER_REFRESH,
     )
 
 
@@ -106,7 +106,7 @@ def capability_not_available(reason: str) -> AgentError:
     return AgentError(
         code=ErrorCode.CAPABILITY_NOT_AVAILABLE,
         message="This capability is not available at the moment.",
-        retry=Retry.AFTER_REFRESH,
+        retry=RetryAdvice.AFTER_REFRESH,
         details={"reason": clean_line(reason, REASON_CHARACTERS)},
     )
 
@@ -116,7 +116,7 @@ def ambiguous_instance(instances: Sequence[str]) -> AgentError:
     return AgentError(
         code=ErrorCode.AMBIGUOUS_INSTANCE,
         message="Several instances offer this capability. Name one of them.",
-        retry=Retry.WITH_CHANGES,
+        retry=RetryAdvice.WITH_CHANGES,
         details={"instances": list(instances)},
     )
 
@@ -126,7 +126,7 @@ def ambiguous_view(views: Sequence[Mapping[str, object]]) -> AgentError:
     return AgentError(
         code=ErrorCode.AMBIGUOUS_INSTANCE,
         message="Several views are open. Choose one of them first.",
-        retry=Retry.WITH_CHANGES,
+        retry=RetryAdvice.WITH_CHANGES,
         details={"views": [dict(view) for view in views]},
     )
 
@@ -139,7 +139,7 @@ def component_unmounted(phase: str, happened: Happened | None = None) -> AgentEr
     return AgentError(
         code=ErrorCode.COMPONENT_UNMOUNTED,
         message="The part of the view that offered this capability has been closed.",
-        retry=Retry.AFTER_REFRESH,
+        retry=RetryAdvice.AFTER_REFRESH,
         details=details,
     )
 
@@ -149,7 +149,7 @@ def stale_capability(reason: str) -> AgentError:
     return AgentError(
         code=ErrorCode.STALE_CAPABILITY,
         message="The view has changed since this capability was listed. List again, look, then decide.",
-        retry=Retry.AFTER_REFRESH,
+        retry=RetryAdvice.AFTER_REFRESH,
         details={"reason": reason},
     )
 
@@ -159,7 +159,7 @@ def invocation_conflict() -> AgentError:
     return AgentError(
         code=ErrorCode.INVOCATION_CONFLICT,
         message="This invocation id was already used for a different call.",
-        retry=Retry.WITH_CHANGES,
+        retry=RetryAdvice.WITH_CHANGES,
         details={"reason": "different-call"},
     )
 
@@ -172,7 +172,7 @@ def invalid_input(issues: Sequence[Issue], locked_fields: Sequence[str] = ()) ->
     return AgentError(
         code=ErrorCode.INVALID_INPUT,
         message="The input does not fit. Correct the named fields.",
-        retry=Retry.WITH_CHANGES,
+        retry=RetryAdvice.WITH_CHANGES,
         details=details,
     )
 
@@ -182,7 +182,7 @@ def not_authenticated(origin: str = "client") -> AgentError:
     return AgentError(
         code=ErrorCode.NOT_AUTHENTICATED,
         message="The person is not signed in here. Stop and say so.",
-        retry=Retry.NO,
+        retry=RetryAdvice.NO,
         details={"origin": origin},
     )
 
@@ -195,13 +195,13 @@ def not_authorized(origin: str = "client", reason: str | None = None) -> AgentEr
     return AgentError(
         code=ErrorCode.NOT_AUTHORIZED,
         message="This is not permitted. Stop: do not look for another way.",
-        retry=Retry.NO,
+        retry=RetryAdvice.NO,
         details=details,
     )
 
 
 def precondition_failed(
-    reason: str, details: Mapping[str, object] | None = None, *, retry: Retry = Retry.WITH_CHANGES
+    reason: str, details: Mapping[str, object] | None = None, *, retry: RetryAdvice = RetryAdvice.WITH_CHANGES
 ) -> AgentError:
     """The author's check, a handler's refusal, a failed binding or a backend's state said no."""
     return AgentError(
@@ -217,7 +217,7 @@ def confirmation_required(confirmation_id: str, *, summary: str, expires_at: str
     return AgentError(
         code=ErrorCode.CONFIRMATION_REQUIRED,
         message="A person must approve this exact call. Ask them; then repeat it with the confirmation id.",
-        retry=Retry.WITH_CONFIRMATION,
+        retry=RetryAdvice.WITH_CONFIRMATION,
         details={
             "confirmation_id": confirmation_id,
             "summary": summary,
@@ -239,7 +239,7 @@ def confirmation_invalid(reason: str, *, cause: str | None = None, happened: Hap
     return AgentError(
         code=ErrorCode.CONFIRMATION_INVALID,
         message="The confirmation does not cover this call.",
-        retry=Retry.WITH_CONFIRMATION if again else Retry.NO,
+        retry=RetryAdvice.WITH_CONFIRMATION if again else RetryAdvice.NO,
         details=details,
     )
 
@@ -249,7 +249,7 @@ def rate_limited(reason: str, retry_after_ms: int) -> AgentError:
     return AgentError(
         code=ErrorCode.RATE_LIMITED,
         message="Too much at once. Wait, then try again.",
-        retry=Retry.AFTER_DELAY,
+        retry=RetryAdvice.AFTER_DELAY,
         details={"reason": reason, "retry_after_ms": retry_after_ms},
     )
 
@@ -260,7 +260,7 @@ def timeout(timeout_ms: int, *, idempotent: bool, happened: Happened) -> AgentEr
     return AgentError(
         code=ErrorCode.TIMEOUT,
         message="The call took too long.",
-        retry=Retry.YES if again else Retry.NO,
+        retry=RetryAdvice.YES if again else RetryAdvice.NO,
         details={"timeout_ms": timeout_ms, "idempotent": idempotent, "outcome": happened.value},
     )
 
@@ -270,7 +270,7 @@ def cancelled(happened: Happened) -> AgentError:
     return AgentError(
         code=ErrorCode.CANCELLED,
         message="The call was cancelled.",
-        retry=Retry.YES if happened is Happened.NONE else Retry.NO,
+        retry=RetryAdvice.YES if happened is Happened.NONE else RetryAdvice.NO,
         details={"outcome": happened.value},
     )
 
@@ -294,7 +294,7 @@ def execution_failed(
     return AgentError(
         code=ErrorCode.EXECUTION_FAILED,
         message="The call failed. The operator has the details.",
-        retry=Retry.NO if retry_after_ms is None else Retry.AFTER_DELAY,
+        retry=RetryAdvice.NO if retry_after_ms is None else RetryAdvice.AFTER_DELAY,
         details=details,
     )
 
@@ -304,7 +304,7 @@ def surface_unreachable(reason: str, happened: Happened = Happened.NONE, **detai
     return AgentError(
         code=ErrorCode.SURFACE_UNREACHABLE,
         message="The view cannot be reached: " + reason + ".",
-        retry=Retry.AFTER_REFRESH,
+        retry=RetryAdvice.AFTER_REFRESH,
         details={"outcome": happened.value, "reason": reason, **details},
     )
 

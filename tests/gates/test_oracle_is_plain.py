@@ -10,7 +10,7 @@ ALLOWED = {
     "dataclasses": {"dataclass", "field"},
     "remit._model.ids": {"CapabilityId", "ConfirmationId", "InvocationId", "RegistrationId", "SurfaceId"},
     "remit._model.effects": {"Confirmation", "Effect", "Kind"},
-    "remit.errors": {"ErrorCode", "Happened", "Retry"},
+    "remit.errors": {"ErrorCode", "Happened", "RetryAdvice"},
 }
 OWN = "tests.oracle.world"
 MOST_LINES = 220

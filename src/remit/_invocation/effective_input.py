@@ -8,7 +8,7 @@ from remit._contract.plan import Plan
 from remit._invocation.call import Call
 from remit._registry.entered import Entered, Raised
 from remit._schema.derive import ConversionRefused
-from remit.errors import Issue, Refusal, Retry, invalid_input, precondition_failed
+from remit.errors import Issue, Refusal, RetryAdvice, invalid_input, precondition_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +74,4 @@ def _object(value: Json) -> dict[str, Json]:
 
 
 def _failed(why: str, cause: BaseException | None) -> Refusal:
-    return Refusal(precondition_failed("binding-failed", retry=Retry.AFTER_REFRESH), why=why, cause=cause)
+    return Refusal(precondition_failed("binding-failed", retry=RetryAdvice.AFTER_REFRESH), why=why, cause=cause)

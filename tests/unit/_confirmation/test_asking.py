@@ -11,7 +11,7 @@ from remit._model.effects import Effect
 from remit._model.event import EventType
 from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationStatus
-from remit.errors import ErrorCode, Retry
+from remit.errors import ErrorCode, RetryAdvice
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationRow
 from tests.unit._confirmation.asking import ADA_HERSELF, BOT, OTHER, Desk, asking, describe, refused
@@ -114,7 +114,7 @@ async def test_a_ninth_request_of_one_consumer_and_a_third_of_a_small_surface_ar
         await desk.broker.ask(asking({"n": number}))
     desk.clock.advance(20)
     error = await refused(desk.broker.ask(asking({"n": 8})))
-    assert (error.code, error.retry) == (ErrorCode.RATE_LIMITED, Retry.AFTER_DELAY)
+    assert (error.code, error.retry) == (ErrorCode.RATE_LIMITED, RetryAdvice.AFTER_DELAY)
     assert error.details == {"reason": "queue-full", "retry_after_ms": 100_000}
     await desk.broker.ask(asking({"n": 8}, consumer=OTHER))
     assert len(await desk.store.list()) == 9
@@ -135,7 +135,7 @@ async def test_a_denial_is_final_for_the_identical_request_for_ten_minutes() -> 
         assert (error.code, error.details["reason"], error.retry) == (
             ErrorCode.CONFIRMATION_INVALID,
             "denied",
-            Retry.NO,
+            RetryAdvice.NO,
         )
         assert "not now" not in str(error)
         desk.clock.advance(299)

@@ -22,7 +22,7 @@ from remit._toolset.pins import UNLISTED
 from remit.errors import (
     AgentError,
     ErrorCode,
-    Retry,
+    RetryAdvice,
     capability_not_found,
     confirmation_required,
     stale_capability,
@@ -328,7 +328,7 @@ async def test_a_backends_own_approval_is_not_waited_for() -> None:
     own = AgentError(
         code=ErrorCode.CONFIRMATION_REQUIRED,
         message="The backend asks for an approval of its own.",
-        retry=Retry.NO,
+        retry=RetryAdvice.NO,
         details={"origin": "server"},
     )
     surface.answers = [own]
@@ -358,7 +358,7 @@ async def test_details_that_are_no_json_are_left_out_of_the_answer() -> None:
         deep = [deep]
     odd = {"object": object(), "bytes": b"raw", "text": "\ud800", "keys": {1: 2}, "big": 2**70, "deep": deep}
     error = AgentError(
-        code=ErrorCode.EXECUTION_FAILED, message="It failed.", retry=Retry.NO, details={"phase": "handler", **odd}
+        code=ErrorCode.EXECUTION_FAILED, message="It failed.", retry=RetryAdvice.NO, details={"phase": "handler", **odd}
     )
     surface.answers = [error]
     result = await toolset(surface).call(READ_NAME)
