@@ -73,3 +73,13 @@ class Mount:
         self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
     ) -> None:
         self.unmount()
+
+
+def refuse_class(component: object) -> None:
+    """Raise TypeError where a class was given and one of its instances is meant."""
+    if isinstance(component, type):
+        name = component.__name__
+        raise TypeError(
+            f"surface.mount({name}) got the class\n"
+            f"  do  surface.mount({name}(…)): the instance is what lives and dies with the view"
+        )

@@ -1,7 +1,5 @@
 """`Surface`: the live set of registrations of one session, and the one way to call them (SPEC 4)."""
 
-import asyncio
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, TypeVar
 
@@ -20,24 +18,24 @@ from remit._model.event import EventListener, EventType
 from remit._model.finding import SurfaceFinding
 from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
 from remit._model.listing import Snapshot
-from remit._model.outcome import Failed, Outcome
+from remit._model.outcome import Outcome
 from remit._model.preflight import Preflight
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit._policy.policy import Policy
 from remit._registry.entered import Within
-from remit._registry.narrow import Filter, Narrowed, narrow
-from remit._registry.register import Registrar, Wanted
-from remit._registry.snapshot import Capture, capture
-from remit._registry.state import Registration
+from remit._registry.register import Wanted
 from remit._surface.audience import audience_of
+from remit._surface.belonging import Belonging
+from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
-from remit._surface.mount import Mount
+from remit._surface.life import Life
+from remit._surface.mount import Mount, refuse_class
 from remit._surface.switch import switch, target_of
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Given, Wired, wire
-from remit.errors import AgentError, Happened, Refusal, cancelled, confirmation_invalid
+from remit.errors import Happened, cancelled, confirmation_invalid
 from remit.procedures.catalogue import Catalogue
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationStore
@@ -74,12 +72,8 @@ class Surface:
         if authority.pending:
             raise RuntimeError("the contract is being compiled: guard what runs with `if __name__ == '__main__'`")
         self._id = SurfaceId(new_id("srf_"))
-        self._thread = threading.get_ident()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._belongs = Belonging()
         self._authority = authority
-        self._clock = SystemClock() if clock is None else clock
-        self._limits = Limits() if limits is None else limits
-        self._disposed = False
         given = Given(
             authority=authority,
             principal=principal,
@@ -90,13 +84,13 @@ class Surface:
             decide=decide,
             within=within,
             store=MemoryStore() if store is None else store,
-            clock=self._clock,
-            limits=self._limits,
+            clock=SystemClock() if clock is None else clock,
+            limits=Limits() if limits is None else limits,
         )
         self._parts = wire(given, self._id, self._gone)
         self._pipeline = Pipeline(self._parts.parts)
         self._ahead = LookAhead(self._parts.ahead)
-        self._registrar = Registrar(self._parts.registry, self._parts.hub, given.policies, self._unmounted)
+        self._life = Life(self._parts, self._pipeline, given.policies)
 
     @property
     def surface_id(self) -> str:
@@ -125,11 +119,11 @@ class Surface:
         The class is verified against the contract; a difference is a DefinitionError that names the field. A second
         live mount of one type and name is rejected (a dead Mount) or replaces the first.
         """
-        self._check_thread()
-        _refuse_class(component)
+        self._belongs.check_thread()
+        refuse_class(component)
         sealed = self._authority.seal(type(component))
-        if self._disposed or (parent is not None and (parent.registration is None or not parent.registration.live)):
-            return Mount(self._registrar, None)
+        if self._life.ended or (parent is not None and (parent.registration is None or not parent.registration.live)):
+            return Mount(self._life.registrar, None)
         wanted = Wanted(
             component=component,
             sealed=sealed,
@@ -141,7 +135,7 @@ class Surface:
             priority=priority,
             internal=internal,
         )
-        return Mount(self._registrar, self._registrar.mount(wanted))
+        return Mount(self._life.registrar, self._life.registrar.mount(wanted))
 
     def mounted(self, kind: type[C]) -> tuple[C, ...]:
         """The live instances of a component class, in the order of a listing."""
@@ -168,28 +162,9 @@ class Surface:
         `budget` in bytes of JSON leaves out whole components, lowest priority first, and `dropped` says how many
         capabilities. The version is that of the whole listing, whatever was asked for.
         """
-        self._check_thread()
-        wanted = Filter(
-            prefixes=_several(prefixes, "prefixes"),
-            tags=_several(tags, "tags"),
-            effects=None if effects is None else frozenset(Effect(effect) for effect in effects),
-            include_unavailable=include_unavailable,
-            budget=budget,
-        )
-        version = self._parts.versions.known(consumer)
-        shown = Narrowed((), ())
-        captured = None if self._disposed else self._captured(consumer)
-        if captured is not None:
-            shown, version = narrow(captured[0], wanted), captured[1]
-        return Snapshot(
-            surface_id=self._id,
-            surface_version=version,
-            captured_at=self._clock.now().isoformat(),
-            route=None if self._suspended(consumer) else self._parts.registry.route,
-            components=shown.components,
-            references=shown.references,
-            dropped=shown.dropped,
-        )
+        self._belongs.check_thread()
+        wanted = filter_of(prefixes, tags, effects, include_unavailable, budget)
+        return snapshot_of(self._parts, consumer, wanted, surface_id=self._id, ended=self._life.ended)
 
     async def invoke(
         self,
@@ -204,9 +179,9 @@ class Surface:
         `timeout` is the host's own deadline for this call in seconds, at most 600 (SPEC 6.7). `progress` is called, in
         the task of the code that runs, with what that reports by `Context.progress`; it must be quick (SPEC 6.10).
         """
-        self._check_loop()
-        if self._disposed:
-            return self._no_call(invocation, cancelled(Happened.NONE), consumer)
+        self._belongs.check_loop()
+        if self._life.ended:
+            return self._life.no_call(invocation, cancelled(Happened.NONE), consumer)
         return await self._pipeline.invoke(invocation, consumer, timeout, progress)
 
     async def preflight(self, invocation: Invocation, consumer: Consumer) -> Preflight:
@@ -216,9 +191,9 @@ class Surface:
         asked, there are no events, and the journal hears only of what application code raises. For the host only: it
         tells the effective input and what a person would be shown. What is hidden is CAPABILITY_NOT_FOUND as always.
         """
-        self._check_loop()
-        seen = None if self._disposed else await self._ahead.look(invocation, consumer)
-        if seen is None or self._disposed:
+        self._belongs.check_loop()
+        seen = None if self._life.ended else await self._ahead.look(invocation, consumer)
+        if seen is None or self._life.ended:
             return Preflight(capability_id=invocation.capability_id, error=cancelled(Happened.NONE))
         return seen
 
@@ -230,7 +205,7 @@ class Surface:
         stored = self._parts.broker.stored(confirmation_id, consumer.key)
         ended = self._parts.broker.ended(confirmation_id, consumer.key)
         if stored is None or ended is not None:
-            return self._no_call(stored, ended or confirmation_invalid("mismatch"), consumer)
+            return self._life.no_call(stored, ended or confirmation_invalid("mismatch"), consumer)
         return await self.invoke(stored, consumer)
 
     async def resume(self, confirmation_id: str) -> Outcome:
@@ -243,7 +218,7 @@ class Surface:
         """
         requester = self._parts.broker.requester(confirmation_id)
         if requester is None:
-            return self._no_call(None, confirmation_invalid("mismatch"), None)
+            return self._life.no_call(None, confirmation_invalid("mismatch"), None)
         return await self.continue_(confirmation_id, self._parts.versions.newest(requester))
 
     async def decided(self, confirmation_id: str, consumer: Consumer, *, timeout: float) -> ConfirmationStatus | None:
@@ -276,7 +251,7 @@ class Surface:
 
     def set_route(self, path: str | None) -> None:
         """Say where in the application the view is."""
-        self._check_thread()
+        self._belongs.check_thread()
         if path == self._parts.registry.route:
             return
         self._parts.registry.route = path
@@ -303,8 +278,8 @@ class Surface:
 
     def _explained(self) -> Wired | None:
         """The parts that `remit.explain` reads, and nobody else; None once the surface has ended."""
-        self._check_thread()
-        return None if self._disposed else self._parts
+        self._belongs.check_thread()
+        return None if self._life.ended else self._parts
 
     def audit(self) -> tuple[AuditEntry, ...]:
         """The journal in memory, oldest first; for operators, never for agents."""
@@ -320,75 +295,13 @@ class Surface:
 
     def dispose(self, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
         """End everything: running work, requests, mounts, listeners; later calls are CANCELLED (SPEC 4.11)."""
-        self._end(cause)
-
-    def _end(self, cause: CancelCause, *, but_asking: bool = False) -> None:
-        if self._disposed:
-            return
-        self._disposed = True
-        self._pipeline.end_all(but_asking=but_asking)
-        for registration in self._parts.registry.in_order():
-            self._registrar.unmount(registration, cause)
-        self._parts.broker.end_all(cause)
-        self._parts.hub.close()
+        self._life.end(cause)
 
     def _switch(self, consumer: Consumer | None, capability: str | Named | None, *, suspended: bool) -> None:
-        self._check_thread()
+        self._belongs.check_thread()
         target = target_of(consumer, capability, self._authority)
-        switch(target, self._registrar, self._parts.audit, suspended=suspended)
-
-    def _no_call(self, wanted: Invocation | None, error: AgentError, consumer: Consumer | None) -> Failed:
-        """The answer where nothing came to be a call."""
-        return Failed(
-            invocation_id="" if wanted is None else wanted.id or "",
-            capability_id="" if wanted is None else wanted.capability_id,
-            error=error,
-            surface_version="0" if consumer is None else self._parts.versions.known(consumer),
-            surface_changed=False,
-        )
-
-    def _suspended(self, consumer: Consumer) -> bool:
-        return self._parts.registry.suspended.has_consumer(consumer.key)
-
-    def _captured(self, consumer: Consumer) -> tuple[Capture, str] | None:
-        try:
-            viewer = self._parts.viewers.of(consumer)
-        except Refusal:
-            return None
-        captured = capture(self._parts.registry, viewer)
-        return captured, self._parts.versions.captured(viewer, captured.fingerprint)
-
-    def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
-        if not self._disposed:  # what ran has been ended before
-            self._pipeline.unmounted(registration)
-        self._parts.broker.end_registration(registration.id, cause)
+        switch(target, self._life.registrar, self._parts.audit, suspended=suspended)
 
     def _gone(self) -> None:
         # The call that found out answers NOT_AUTHENTICATED by itself; every other one is cancelled (SPEC 4.0).
-        self._end(CancelCause.VIEW_CLOSED, but_asking=True)
-
-    def _check_thread(self) -> None:
-        if threading.get_ident() != self._thread:
-            raise RuntimeError("a surface is used in the thread that made it")
-
-    def _check_loop(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._loop is None:
-            self._loop = loop
-        elif self._loop is not loop:
-            raise RuntimeError("a surface is used in one event loop; this is another one")
-
-
-def _refuse_class(component: object) -> None:
-    if isinstance(component, type):
-        name = component.__name__
-        raise TypeError(
-            f"surface.mount({name}) got the class\n"
-            f"  do  surface.mount({name}(…)): the instance is what lives and dies with the view"
-        )
-
-
-def _several(names: Collection[str] | None, what: str) -> Collection[str] | None:
-    if isinstance(names, str):
-        raise TypeError(f"{what} is a collection, not one text: write [{names!r}]")
-    return names
+        self._life.end(CancelCause.VIEW_CLOSED, but_asking=True)

@@ -1,0 +1,61 @@
+"""The life of one surface: what ends with a mount, and what ends with everything (SPEC 4.4, 4.11)."""
+
+from typing import Protocol
+
+from remit._model.consumer import Consumer
+from remit._model.outcome import Failed
+from remit._model.request import Invocation
+from remit._model.request_view import CancelCause
+from remit._policy.policy import Policy
+from remit._registry.register import Registrar
+from remit._registry.state import Registration
+from remit._surface.wiring import Wired
+from remit.errors import AgentError
+
+
+class Running(Protocol):
+    """What runs on a surface, as far as it can be ended."""
+
+    def end_all(self, *, but_asking: bool = False) -> None:
+        """End every call; `but_asking` spares one that only asks."""
+
+    def unmounted(self, registration: Registration) -> None:
+        """End what runs for a registration that has gone."""
+
+
+class Life:
+    """Owns whether the surface has ended, and the registrar whose every unmount ends work and requests."""
+
+    __slots__ = ("_parts", "_running", "ended", "registrar")
+
+    def __init__(self, parts: Wired, running: Running, policies: tuple[Policy, ...]) -> None:
+        self._parts = parts
+        self._running = running
+        self.ended = False
+        self.registrar = Registrar(parts.registry, parts.hub, policies, self._unmounted)
+
+    def end(self, cause: CancelCause, *, but_asking: bool = False) -> None:
+        """End running work, then mounts, requests and listeners; `but_asking` spares a call that only asks."""
+        if self.ended:
+            return
+        self.ended = True
+        self._running.end_all(but_asking=but_asking)
+        for registration in self._parts.registry.in_order():
+            self.registrar.unmount(registration, cause)
+        self._parts.broker.end_all(cause)
+        self._parts.hub.close()
+
+    def no_call(self, wanted: Invocation | None, error: AgentError, consumer: Consumer | None) -> Failed:
+        """The answer where nothing came to be a call."""
+        return Failed(
+            invocation_id="" if wanted is None else wanted.id or "",
+            capability_id="" if wanted is None else wanted.capability_id,
+            error=error,
+            surface_version="0" if consumer is None else self._parts.versions.known(consumer),
+            surface_changed=False,
+        )
+
+    def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
+        if not self.ended:  # what ran has been ended before
+            self._running.unmounted(registration)
+        self._parts.broker.end_registration(registration.id, cause)
