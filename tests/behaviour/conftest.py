@@ -7,10 +7,11 @@ screen. So this one file puts the contract together as the compiler does and rea
 import asyncio
 from collections.abc import Iterable, Mapping
 
-from remit import AgentError, Authority, Component, Consumer, Decider, Failed, Ok, Outcome, Procedures
+from remit import AgentError, Authority, Component, Consumer, Decider, Failed, Ok, Outcome, Procedures, Surface
 from remit._contract.manifest import assemble, parse
 from remit._contract.operation import record_of
 from remit._contract.row import rows_of
+from remit._journal.audit import AuditEntry, AuditType
 
 AGENT = Consumer("agent", kind="test")
 OPERATOR = Decider("operator")
@@ -57,6 +58,11 @@ def output(outcome: Outcome) -> object:
     """The output of a call that succeeded."""
     assert isinstance(outcome, Ok), f"expected success, got {outcome.error}"
     return outcome.output
+
+
+def journal(surface: Surface) -> tuple[AuditEntry, ...]:
+    """What the journal says of calls, requests and faults: everything but what a test's own mounts leave there."""
+    return surface.audit(types=set(AuditType) - {AuditType.REGISTRATION})
 
 
 async def turns(count: int = 20) -> None:

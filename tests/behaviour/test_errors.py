@@ -26,7 +26,7 @@ from remit import (
     reference,
 )
 from remit.policies import Decision, Expose, Policy, PolicyContext, RequireConfirmation, ReviewContext
-from tests.behaviour.conftest import AGENT, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, authority_of, failed, journal, output, turns
 
 SECRET = "secret-4711"
 
@@ -226,7 +226,7 @@ async def test_no_text_of_an_exception_ever_reaches_the_agent_wherever_it_is_rai
     quiet = place in ("note", "summary", "decide")
     assert (troubled == 0) is quiet
     if place not in ("note", "summary", "operation: BackendError", "output object"):
-        assert SECRET in repr(surface.audit())
+        assert SECRET in repr(journal(surface))
 
 
 @pytest.mark.requirement("8.2-unknown-exception")
@@ -253,7 +253,7 @@ async def test_an_unknown_exception_is_a_fixed_sentence_with_a_correlation_id_th
             "outcome": happened,
         }
         correlation = str(error.details["correlation_id"])
-        (entry,) = [entry for entry in surface.audit() if correlation in (entry.why or "")]
+        (entry,) = [entry for entry in journal(surface) if correlation in (entry.why or "")]
         assert SECRET in (entry.cause or "") and "test_errors.py" in (entry.cause or "")
 
 
@@ -438,7 +438,7 @@ async def test_a_handler_that_refuses_says_what_happened(happened: str, raised: 
     surface.mount(Table())
     error = failed(await surface.connect(AGENT).call(Table.put), "PRECONDITION_FAILED")
     assert error.details == {"reason": "The rest did not fit", "left": 2, "outcome": happened}
-    assert surface.audit()[-1].outcome == Happened(happened)
+    assert journal(surface)[-1].outcome == Happened(happened)
 
 
 @pytest.mark.requirement("8.4-output-that-breaks-its-schema")

@@ -22,7 +22,7 @@ from remit import (
     reference,
 )
 from remit.policies import authenticated, require_grant
-from tests.behaviour.conftest import AGENT, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, authority_of, failed, journal, output, turns
 
 COPILOT = Consumer("copilot", kind="embedded")
 
@@ -346,4 +346,4 @@ async def test_long_and_similar_ids_have_names_of_their_own_that_reach_them() ->
         outcome = (await tools.call(name)).outcome
         answers[output(outcome)] = outcome.capability_id
     assert answers == ids
-    assert {entry.capability for entry in surface.audit()} == {ids["two"], ids["dotted"], ids["slashed"]}
+    assert {entry.capability for entry in journal(surface)} == {ids["two"], ids["dotted"], ids["slashed"]}

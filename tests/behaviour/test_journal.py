@@ -21,7 +21,7 @@ from remit import (
     reference,
 )
 from remit.policies import Deny, Expose, Hide, Policy, PolicyContext, require_confirmation
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 
 class Desk(Component, type="desk"):
@@ -103,7 +103,7 @@ async def test_listeners_are_never_re_entered_and_a_raising_one_is_isolated_and_
     surface.subscribe(lambda event: heard.append(event.sequence), types={EventType.REGISTERED})
     surface.mount(Desk())
     assert len(order) == 4 and heard == sorted(heard) and len(heard) == 4
-    assert any("secret-4711" in (entry.cause or "") for entry in surface.audit())
+    assert any("secret-4711" in (entry.cause or "") for entry in journal(surface))
 
 
 @pytest.mark.requirement("9.1-one-settled-per-started")
@@ -252,7 +252,7 @@ async def test_an_entry_says_who_called_what_and_how_it_ended_with_every_vote_on
     surface = Surface(authority, principal=principal, policies=[Nod()], clock=clock)
     mount = surface.mount(Desk())
     await surface.connect(AGENT).call(Desk.put, {"count": 5}, id="i-1")
-    (entry,) = surface.audit()
+    (entry,) = journal(surface)
     assert (entry.type, entry.capability, entry.invocation) == ("invocation", "view:desk.put", "i-1")
     assert (entry.surface, entry.registration) == (surface.surface_id, mount.registration_id)
     assert (entry.consumer, entry.principal, entry.tenant) == (AGENT.key, "operator", "acme")
@@ -262,7 +262,7 @@ async def test_an_entry_says_who_called_what_and_how_it_ended_with_every_vote_on
         ("nod", "authorize", "allow"),
     ]
     assert entry.policy_ms == 1_000 and entry.queue_ms == 0 and entry.execution_ms == 0
-    assert entry.time.startswith("2026-01-01T12:00:0") and entry.sequence == 1
+    assert entry.time.startswith("2026-01-01T12:00:0") and entry.sequence == 2
     assert (entry.payload, entry.input, entry.output) == (False, None, None)
 
 
@@ -280,7 +280,7 @@ async def test_queue_and_execution_are_measured_apart() -> None:
     clock.advance(2)
     desk.gate.set()
     await asyncio.gather(first, second)
-    found = {entry.invocation: (entry.queue_ms, entry.execution_ms) for entry in surface.audit()}
+    found = {entry.invocation: (entry.queue_ms, entry.execution_ms) for entry in journal(surface)}
     assert found == {"first": (0, 2_000), "second": (2_000, 0)}
 
 
@@ -299,15 +299,15 @@ async def test_levels_govern_successes_and_payloads_are_kept_at_full_only(level:
     surface.mount(Table())
     agent = surface.connect(AGENT)
     output(await agent.call(Table.put, {"word": "secret-4711"}))
-    assert len(surface.audit()) == kept
-    assert ("secret-4711" in repr(surface.audit())) is payload
+    assert len(journal(surface)) == kept
+    assert ("secret-4711" in repr(journal(surface))) is payload
     if payload:
-        (entry,) = surface.audit()
+        (entry,) = journal(surface)
         assert (entry.input, entry.output) == ({"word": "secret-4711"}, "secret-4711!")
         output(await agent.call(Table.put, {"word": "x" * 9_000}))
-        assert (surface.audit()[-1].input, surface.audit()[-1].output) == (None, None)
+        assert (journal(surface)[-1].input, journal(surface)[-1].output) == (None, None)
     failed(await agent.call(Table.put, {"word": 5}), "INVALID_INPUT")
-    assert surface.audit()[-1].code == "INVALID_INPUT"
+    assert journal(surface)[-1].code == "INVALID_INPUT"
 
 
 @pytest.mark.requirement("9.2-defaults-of-levels")
@@ -330,14 +330,14 @@ async def test_reads_leave_no_entry_and_grave_effects_keep_the_payload() -> None
     surface.mount(Page())
     agent = surface.connect(AGENT)
     output(await agent.call(Desk.read))
-    assert surface.audit() == ()
+    assert journal(surface) == ()
     asked = str(failed(await agent.call("domain:wipe", {"id": "d1"})).details["confirmation_id"])
     await surface.confirmations.approve(asked, OPERATOR)
     output(await agent.call("domain:wipe", {"id": "d1"}, confirmation=asked))
-    entry = surface.audit()[-1]
+    entry = journal(surface)[-1]
     assert (entry.input, entry.output, entry.payload) == ({"id": "d1"}, "d1", True)
     assert (entry.decider, entry.confirmation) == ("operator", asked)
-    statuses = [entry.status for entry in surface.audit() if entry.type == "confirmation"]
+    statuses = [entry.status for entry in journal(surface) if entry.type == "confirmation"]
     assert statuses == ["pending", "approved", "spent"]
 
 
@@ -356,9 +356,9 @@ async def test_the_true_reason_of_a_hidden_refusal_is_in_the_journal() -> None:
         ("view:desk.none", AGENT, "no such capability"),
     ):
         failed(await surface.connect(consumer).call(capability), "CAPABILITY_NOT_FOUND")
-        entry = surface.audit()[-1]
+        entry = journal(surface)[-1]
         assert entry.code == "CAPABILITY_NOT_FOUND" and entry.why == why
-    first = surface.audit()[0]
+    first = journal(surface)[0]
     assert [(vote.policy, vote.decision) for vote in first.votes] == [("lock", "hide")]
 
 
@@ -371,7 +371,7 @@ async def test_a_refusal_keeps_the_vote_that_refused_it() -> None:
     surface = Surface(authority_of(Desk), principal="operator", policies=[May(), require_confirmation()])
     surface.mount(Desk())
     failed(await surface.connect(AGENT).call(Desk.read), "NOT_AUTHORIZED")
-    (entry,) = surface.audit()
+    (entry,) = journal(surface)
     assert [(vote.policy, vote.method, vote.decision, vote.reason) for vote in entry.votes] == [
         ("may", "authorize", "deny", "Not today")
     ]
@@ -394,9 +394,9 @@ async def test_a_correlation_id_reaches_the_journal() -> None:
     surface.mount(Table())
     outcome = await surface.invoke(Invocation("view:table.put", correlation_id="trace-1.A_b"), AGENT)
     assert output(outcome) == outcome.invocation_id
-    assert surface.audit()[-1].correlation_id == "trace-1.A_b"
+    assert journal(surface)[-1].correlation_id == "trace-1.A_b"
     failed(await surface.invoke(Invocation("view:table.none", correlation_id="t-2"), AGENT))
-    assert surface.audit()[-1].correlation_id == "t-2"
+    assert journal(surface)[-1].correlation_id == "t-2"
 
 
 @pytest.mark.requirement("9.2-bounded")
@@ -408,4 +408,4 @@ async def test_the_journal_in_memory_keeps_the_latest_thousand_entries() -> None
         await agent.call(Desk.put)
     entries = surface.audit()
     assert len(entries) == 1_000
-    assert [entry.sequence for entry in entries] == list(range(6, 1_006))
+    assert [entry.sequence for entry in entries] == list(range(7, 1_007))

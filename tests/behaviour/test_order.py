@@ -20,7 +20,7 @@ from remit import (
     observation,
 )
 from remit.policies import Decision, Deny, Expose, Hide, Policy, PolicyContext, RequireConfirmation, ReviewContext
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 Faults = set[str]
 
@@ -345,7 +345,7 @@ async def test_cancelling_the_awaiting_task_leaves_the_join_and_ends_the_call_wh
     alone.cancel()
     await turns()
     assert desk.cancelled == 1
-    entry = surface.audit()[-2] if surface.audit()[-1].type == "late-result" else surface.audit()[-1]
+    entry = journal(surface)[-2] if journal(surface)[-1].type == "late-result" else journal(surface)[-1]
     assert entry.code == "CANCELLED"
 
 
@@ -389,7 +389,7 @@ async def test_invoke_never_raises_for_anything_an_agent_can_cause() -> None:
         await surface.invoke(Invocation("view:panel.put", {"count": value}), AGENT)
         assert await surface.decided(value if isinstance(value, str) else "x", AGENT, timeout=0) is None
         failed(await surface.continue_(value if isinstance(value, str) else "x", AGENT), "CONFIRMATION_INVALID")
-    assert all(entry.code != "EXECUTION_FAILED" for entry in surface.audit())
+    assert all(entry.code != "EXECUTION_FAILED" for entry in journal(surface))
 
 
 @pytest.mark.requirement("6.1-outcome")

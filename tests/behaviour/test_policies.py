@@ -32,7 +32,7 @@ from remit.policies import (
     require_confirmation,
     require_grant,
 )
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, contract_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, contract_of, failed, journal, output, turns
 
 
 class Panel(Component, type="panel"):
@@ -141,7 +141,7 @@ async def test_a_raising_policy_closes_and_its_cause_goes_to_the_operator_only()
         surface.mount(panel)
         error = failed(await surface.connect(AGENT).call(Panel.put), code)
         assert "secret" not in str(error) and panel.ran == []
-        (entry,) = surface.audit()
+        (entry,) = journal(surface)
         assert "secret-4711" in (entry.cause or "") + "".join(vote.cause or "" for vote in entry.votes)
 
 

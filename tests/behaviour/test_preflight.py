@@ -34,7 +34,7 @@ from remit.policies import (
     ReviewContext,
     rate_limit,
 )
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 backend = Procedures()
 
@@ -225,7 +225,7 @@ async def test_what_a_precondition_raises_is_journalled_and_not_shown(kind: type
     park.faults.add("raises")
     park.kind = kind
     error = refusal(await look(surface, Park.open, {"gate": 1}), "EXECUTION_FAILED")
-    (entry,) = surface.audit()
+    (entry,) = journal(surface)
     assert entry.type == "fault" and entry.why == f"a preflight: {error.details['correlation_id']}"
     assert "secret-4711" in str(entry.cause) and "secret-4711" not in str(error)
 
@@ -241,7 +241,7 @@ async def test_a_preflight_leaves_nothing_behind() -> None:
         for id in (None, "mine"):
             await look(surface, capability, input, id=id)
     await turns()
-    assert heard == [] and surface.audit() == () and surface.confirmations.pending() == () and park.ran == 0
+    assert heard == [] and journal(surface) == () and surface.confirmations.pending() == () and park.ran == 0
     assert output(await surface.connect(AGENT).call(Park.open, {"gate": 7}, id="mine")) == 7, "the id was never taken"
 
 

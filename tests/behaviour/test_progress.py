@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from remit import Component, Context, Limits, ManualClock, Procedures, Progress, Surface, action, observation, reference
-from tests.behaviour.conftest import AGENT, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, authority_of, failed, journal, output, turns
 
 backend = Procedures()
 
@@ -93,7 +93,7 @@ async def test_nobody_else_hears_of_progress_and_it_is_no_event() -> None:
     output(await surface.connect(AGENT).call("domain:sync.run", progress=other.append))
     assert plain == ["invocation-started", "invocation-settled"] * 2
     assert [each.total for each in other] == [4]
-    assert [entry.type for entry in surface.audit()] == ["invocation"], "of the mutation; a read leaves none"
+    assert [entry.type for entry in journal(surface)] == ["invocation"], "of the mutation; a read leaves none"
 
 
 @pytest.mark.requirement("6.10-progress")
@@ -184,7 +184,7 @@ async def test_a_raising_listener_is_journalled_and_the_handler_goes_on(kind: ty
 
     copier.step = lambda call: call.progress(1)
     output(await surface.connect(AGENT).call(Copier.peek, progress=listener))
-    (fault,) = [entry for entry in surface.audit() if entry.type == "fault"]
+    (fault,) = [entry for entry in journal(surface) if entry.type == "fault"]
     assert fault.why == "a listener to progress raised" and "secret-4711" in str(fault.cause)
 
 

@@ -19,7 +19,7 @@ from remit import (
     reference,
 )
 from remit.errors import Issue
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 
 def surface_of(kind: type[Component], backend: Procedures, **more: Any) -> Surface:
@@ -184,7 +184,7 @@ async def test_a_binding_that_raises_or_does_not_fit_fails_before_any_request(va
     surface.mount(Devices())
     error = failed(await surface.connect(AGENT).call("domain:disable"), "PRECONDITION_FAILED")
     assert error.details == {"reason": "binding-failed"} and error.retry == "after-refresh"
-    assert "ids" in (surface.audit()[-1].why or "")
+    assert "ids" in (journal(surface)[-1].why or "")
 
 
 @pytest.mark.requirement("10.3-bindings-are-static")
@@ -413,7 +413,7 @@ async def test_a_backends_answer_is_mapped_by_the_table_and_its_own_text_never_r
         expected["outcome"] = "none"
     assert {key: told.details[key] for key in expected} == expected
     assert "secret" not in str(told)
-    assert "secret-4711" in (surface.audit()[-1].cause or "")
+    assert "secret-4711" in (journal(surface)[-1].cause or "")
 
 
 async def told_of(raising: Callable[[], BackendError], code: str) -> tuple[dict[str, Any], Surface]:
@@ -466,7 +466,7 @@ async def test_a_declared_error_is_a_plain_code_with_small_json(code: str, data:
     assert details["outcome"] == "none"
     assert details.get("declared") == declared
     whole = isinstance(declared, dict) and "data" in declared
-    assert ("cannot be told" in (surface.audit()[-1].why or "")) is not whole
+    assert ("cannot be told" in (journal(surface)[-1].why or "")) is not whole
 
 
 @pytest.mark.requirement("10.1-a-backend-error-wrongly-raised-keeps-its-status")
@@ -484,7 +484,7 @@ async def test_a_slip_in_raising_keeps_the_refusal_and_tells_the_operator(
 ) -> None:
     told, surface = await told_of(lambda: BackendError(status, **wrong), code)
     assert {key: told[key] for key in details} == details
-    assert f"BackendError({status}): " in (surface.audit()[-1].cause or "")
+    assert f"BackendError({status}): " in (journal(surface)[-1].cause or "")
 
 
 @pytest.mark.requirement("10.5-what-is-declared-is-bounded-data")
@@ -514,7 +514,7 @@ async def test_anything_else_a_function_raises_is_transport_with_an_unknown_outc
     surface.mount(Page())
     error = failed(await surface.connect(AGENT).call("domain:save"), "EXECUTION_FAILED")
     assert (error.details["reason"], error.details["outcome"]) == ("transport", happened)
-    assert "secret" not in str(error) and "secret-4711" in (surface.audit()[-1].cause or "")
+    assert "secret" not in str(error) and "secret-4711" in (journal(surface)[-1].cause or "")
 
 
 @pytest.mark.requirement("10.1-validated-again")

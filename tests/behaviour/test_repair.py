@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from remit import AgentError, Component, Limits, ManualClock, Ok, Surface, action, observation
 from remit.policies import Policy, ReviewContext, require_confirmation
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output
 
 
 class Filter(BaseModel):
@@ -72,7 +72,7 @@ async def test_text_is_read_where_no_text_is_meant_and_the_journal_says_where() 
     sent = {"filter": '{"city": "Graz", "floor": "2"}', "ids": "[1, 2]", "all": "false", "share": "0.25"}
     assert output(await surface.connect(AGENT).call(Search.find, sent)) == 2
     assert search.given == [{"filter": Filter(city="Graz", floor=2), "ids": [1, 2], "all": False, "share": 0.25}]
-    (entry,) = surface.audit()
+    (entry,) = journal(surface)
     assert set(entry.repairs) == {
         ("filter", "json-text"),
         ("filter.floor", "decimal-text"),
@@ -87,9 +87,9 @@ async def test_a_repaired_observation_leaves_an_entry_although_others_leave_none
     surface, _ = opened()
     agent = surface.connect(AGENT)
     assert output(await agent.call(Search.look, {"depth": 3})) == 3
-    assert surface.audit() == ()
+    assert journal(surface) == ()
     assert output(await agent.call(Search.look, {"depth": "3"})) == 3
-    assert [entry.repairs for entry in surface.audit()] == [(("depth", "decimal-text"),)]
+    assert [entry.repairs for entry in journal(surface)] == [(("depth", "decimal-text"),)]
 
 
 @pytest.mark.requirement("6.12-never-where-text-may-stand")
@@ -97,7 +97,7 @@ async def test_a_repaired_observation_leaves_an_entry_although_others_leave_none
 async def test_a_field_that_may_be_text_gets_the_identical_text(text: str) -> None:
     surface, search = opened()
     assert output(await surface.connect(AGENT).call(Search.say, {"body": text, "either": text})) == text
-    assert search.given == [{"body": text, "either": text}] and surface.audit()[0].repairs == ()
+    assert search.given == [{"body": text, "either": text}] and journal(surface)[0].repairs == ()
 
 
 @pytest.mark.requirement("6.12-lossless")
@@ -125,7 +125,7 @@ async def test_an_input_that_repair_does_not_make_valid_is_explained_as_it_was_s
     sent = {"filter": '{"city": "Graz"}', "ids": "[1, garbage]", "all": "true"}
     error = failed(await surface.connect(AGENT).call(Search.find, sent), "INVALID_INPUT")
     assert set(wrong_paths(error)) == {"filter", "ids", "all"} and search.given == []
-    assert surface.audit()[0].repairs == ()
+    assert journal(surface)[0].repairs == ()
 
 
 @pytest.mark.requirement("6.12-never-for-evidence-or-ids")

@@ -28,7 +28,7 @@ from remit import (
     reference,
 )
 from remit.policies import Deny, Policy, PolicyContext, ReviewContext
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 
 class Desk(Component, type="desk"):
@@ -378,7 +378,7 @@ async def test_a_late_result_is_ignored_and_journalled_and_the_cancel_signal_is_
     await turns()
     assert signals == [True]
     assert await agent.call(Stubborn.act, id="i") == outcome
-    kinds = [(entry.type.value, entry.code) for entry in surface.audit()]
+    kinds = [(entry.type.value, entry.code) for entry in journal(surface)]
     assert kinds == [("invocation", "TIMEOUT"), ("late-result", None)]
 
 

@@ -17,7 +17,7 @@ from remit import (
 )
 from remit.explain import explain
 from remit.policies import Policy, PolicyContext, require_confirmation
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 OTHER = Consumer("other", kind="test")
 MADE_UP = "view:valve.madeUp"
@@ -109,7 +109,7 @@ async def test_a_suspended_consumer_has_an_empty_listing_and_is_not_authorized()
     assert {each.why for each in explain(surface, AGENT)} == {"the consumer is suspended"}
     assert listed(surface, OTHER) == ALL and output(await surface.connect(OTHER).call(Valve.turn)) == 1
     assert listed(surface, Consumer("agent", kind="embedded")) == ALL, "it is the key that is suspended, not the name"
-    assert surface.audit()[-2].why == "the consumer is suspended"
+    assert journal(surface)[-2].why == "the consumer is suspended"
     surface.reinstate(consumer=Consumer("agent", kind="test"))
     assert listed(surface) == ALL and output(await agent.call(Valve.turn)) == 2
     assert surface.snapshot(AGENT).route == "/valves"
@@ -212,7 +212,7 @@ def test_suspending_is_journalled_and_a_slip_of_the_pen_suspends_nothing_silentl
     surface.suspend(capability="view:valve.turn")
     surface.suspend(consumer=AGENT)
     surface.reinstate(consumer=AGENT)
-    assert [(entry.type, entry.status, entry.capability, entry.consumer) for entry in surface.audit()] == [
+    assert [(entry.type, entry.status, entry.capability, entry.consumer) for entry in journal(surface)] == [
         ("suspension", "suspended", "view:valve.turn", None),
         ("suspension", "suspended", None, AGENT.key),
         ("suspension", "reinstated", None, AGENT.key),

@@ -26,7 +26,7 @@ from remit import (
 )
 from remit.errors import DefinitionCode
 from remit.policies import Decision, Disable, Expose, Hide, Policy, PolicyContext, require_grant
-from tests.behaviour.conftest import AGENT, authority_of, failed, output, turns
+from tests.behaviour.conftest import AGENT, authority_of, failed, journal, output, turns
 
 
 class Panel(Component, type="panel"):
@@ -330,7 +330,7 @@ async def test_a_raising_predicate_is_unavailable_with_when_error_and_journalled
     assert surface.connect(AGENT).capabilities()[0].reason == "when-error"
     error = failed(await surface.connect(AGENT).call(Gate.go), "CAPABILITY_NOT_AVAILABLE")
     assert error.details == {"reason": "when-error"}
-    (entry,) = surface.audit()
+    (entry,) = journal(surface)
     assert entry.code == "CAPABILITY_NOT_AVAILABLE" and "secret-4711" in (entry.cause or "")
 
 

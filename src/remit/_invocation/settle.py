@@ -106,7 +106,7 @@ def late(call: Call, error: AgentError | None, part: Part, cause: BaseException 
     """The code of a call that was answered before has come back: only the journal hears of it (SPEC 6.7)."""
     if not call.running:
         return
-    bound = call.live
+    bound, principal = call.live, call.sight.principal
     part.audit.append(
         AuditType.LATE_RESULT,
         registration=bound.registration.id,
@@ -114,8 +114,12 @@ def late(call: Call, error: AgentError | None, part: Part, cause: BaseException 
         invocation=call.invocation_id,
         correlation_id=call.correlation_id,
         consumer=call.key,
+        principal=None if principal is None else principal.key,
         code=None if error is None else error.code,
         why="the call had been answered before",
+        durations=Durations(execution=call.execution_s),
+        outcome=_happened(call, error),
+        contract_hash=part.contract_hash,
         cause=cause,
     )
 

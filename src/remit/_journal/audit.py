@@ -2,7 +2,7 @@
 
 import traceback
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -70,7 +70,8 @@ class AuditEntry:
     a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of the input where
     text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at the level `full`
     only, when their canonical form has at most 8,192 bytes and the journal's room for payloads still holds them;
-    `payload` says whether they are.
+    `payload` says whether they are. `component` and `instance` stand in the entries of registrations, which the other
+    entries name by `registration`.
     """
 
     sequence: int
@@ -78,6 +79,8 @@ class AuditEntry:
     type: AuditType
     surface: str
     registration: str | None = None
+    component: str | None = None
+    instance: str | None = None
     capability: str | None = None
     invocation: str | None = None
     correlation_id: str | None = None
@@ -101,6 +104,13 @@ class AuditEntry:
     input: Json = None
     output: Json = None
     cause: str | None = None
+
+
+class Place(NamedTuple):
+    """What a registration entry is about: the type and the instance that was mounted, or was to be."""
+
+    component: str
+    instance: str
 
 
 class Durations(NamedTuple):
@@ -146,6 +156,7 @@ class _Raw(NamedTuple):
     outcome: Happened | None
     contract_hash: str | None
     cause: str | None
+    place: Place | None
 
 
 _Values: TypeAlias = tuple[
@@ -169,6 +180,7 @@ _Values: TypeAlias = tuple[
     Happened | None,
     str | None,
     str | None,
+    Place | None,
 ]
 
 
@@ -215,6 +227,7 @@ class AuditLog:
         input: bytes | None = None,
         output: bytes | None = None,
         cause: BaseException | None = None,
+        place: Place | None = None,
     ) -> None:
         """Add an entry. `principal` is (tenant, id); `input` and `output` are canonical bytes.
 
@@ -234,7 +247,7 @@ class AuditLog:
         raw = (
             sequence, self._now(), type, registration, capability, invocation, correlation_id, consumer, principal,
             decider, confirmation, status, code, why, stacks, repairs, durations, outcome, contract_hash,
-            None if cause is None else stack_of(cause),
+            None if cause is None else stack_of(cause), place,
         )  # fmt: skip
         self._entries.append(raw)
         if level is _FULL:
@@ -246,9 +259,21 @@ class AuditLog:
         """Record an exception that no call answers for: of a listener, a predicate, a policy while listing."""
         self.append(AuditType.FAULT, capability=capability, why=why, cause=cause)
 
-    def entries(self) -> tuple[AuditEntry, ...]:
-        """The kept entries, oldest first, in their public form."""
-        return tuple(self._entry(raw) for raw in self._entries)
+    def entries(
+        self, types: Collection[AuditType | str] | None = None, invocation: str | None = None
+    ) -> tuple[AuditEntry, ...]:
+        """The kept entries, oldest first, in their public form: of some types, of one invocation, or all.
+
+        A type that there is not is a ValueError, one text instead of a collection a TypeError.
+        """
+        if isinstance(types, str):
+            raise TypeError(f"types is a collection, not one text: write [{str(types)!r}]")
+        wanted = None if types is None else {AuditType(type) for type in types}
+        return tuple(
+            self._entry(raw)
+            for raw in self._entries
+            if (wanted is None or raw[2] in wanted) and (invocation is None or raw[5] == invocation)
+        )
 
     def sink(self, sink: AuditSink) -> Callable[[], None]:
         """Give every later entry to `sink`, too; return what ends it."""
@@ -279,6 +304,8 @@ class AuditLog:
             type=raw.type,
             surface=self._surface_id,
             registration=raw.registration,
+            component=None if raw.place is None else raw.place.component,
+            instance=None if raw.place is None else raw.place.instance,
             capability=raw.capability,
             invocation=raw.invocation,
             correlation_id=raw.correlation_id,

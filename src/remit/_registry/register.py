@@ -7,6 +7,7 @@ from typing import Literal
 from remit._base.ident import new_id
 from remit._base.text import clean_line
 from remit._contract.plan import Plan, Sealed
+from remit._journal.audit import AuditLog, AuditType, Place
 from remit._journal.hub import EventHub
 from remit._model.consumer import ConsumerKey
 from remit._model.effects import Confirmation, Effect
@@ -38,22 +39,24 @@ class Wanted:
 
 
 class Registrar:
-    """Changes the registry of one surface and says so, after the change, in order.
+    """Changes the registry of one surface, journals that and says so, after the change, in order.
 
     `on_unmounted` is told last: it aborts running work and ends confirmation requests of the registration.
     """
 
-    __slots__ = ("_chained", "_hub", "_on_unmounted", "_policies", "_registry")
+    __slots__ = ("_audit", "_chained", "_hub", "_on_unmounted", "_policies", "_registry")
 
     def __init__(
         self,
         registry: State,
         hub: EventHub,
+        audit: AuditLog,
         policies: tuple[Policy, ...],
         on_unmounted: Unmounted,
     ) -> None:
         self._registry = registry
         self._hub = hub
+        self._audit = audit
         self._policies = policies
         self._on_unmounted = on_unmounted
         self._chained: dict[str, tuple[Sealed, list[Chain]]] = {}  # by component type, for the class mounted last
@@ -70,10 +73,7 @@ class Registrar:
         live = self._registry.by_instance.get((sealed.type, instance))
         if live is not None and wanted.on_duplicate == "reject":
             reason = f"{sealed.type}/{instance} is already mounted as {live.id}"
-            self._hub.emit(
-                EventType.REJECTED,
-                {"type": sealed.type, "instance": instance, "registration": live.id, "reason": reason},
-            )
+            self._tell(EventType.REJECTED, sealed.type, instance, live.id, reason)
             return None
         chains = self._chains(sealed)
         if live is not None:
@@ -100,9 +100,7 @@ class Registrar:
                 for plan, chain in zip(sealed.plans, chains, strict=True)
             ),
         )
-        self._hub.emit(
-            EventType.REGISTERED, {"type": sealed.type, "instance": instance, "registration": registration.id}
-        )
+        self._tell(EventType.REGISTERED, sealed.type, instance, registration.id)
         self._hub.surface_changed()
         return registration
 
@@ -173,12 +171,24 @@ class Registrar:
         if registration.parent is not None:
             registration.parent.children.remove(registration)
         self._registry.remove(registration)
-        self._hub.emit(
-            EventType.UNREGISTERED,
-            {"type": registration.sealed.type, "instance": registration.instance, "registration": registration.id},
+        self._tell(
+            EventType.UNREGISTERED, registration.sealed.type, registration.instance, registration.id, cause.value
         )
         self._hub.surface_changed()
         self._on_unmounted(registration, cause)
+
+    def _tell(
+        self, type: EventType, component: str, instance: str, registration: RegistrationId, why: str | None = None
+    ) -> None:
+        self._audit.append(
+            AuditType.REGISTRATION,
+            registration=registration,
+            status=type.value,
+            why=why,
+            place=Place(component, instance),
+        )
+        data = {"type": component, "instance": instance, "registration": registration}
+        self._hub.emit(type, data if type is not EventType.REJECTED else {**data, "reason": why})
 
     def _chains(self, sealed: Sealed) -> list[Chain]:
         """One chain per capability, policies of the surface first; equal ones are shared."""

@@ -32,7 +32,7 @@ class Life:
         self._parts = parts
         self._running = running
         self.ended = False
-        self.registrar = Registrar(parts.registry, parts.hub, policies, self._unmounted)
+        self.registrar = Registrar(parts.registry, parts.hub, parts.audit, policies, self._unmounted)
 
     def end(self, cause: CancelCause, *, but_asking: bool = False) -> None:
         """End running work, then mounts, requests and listeners; `but_asking` spares a call that only asks."""

@@ -11,7 +11,7 @@ from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._invocation.pipeline import LookAhead, Pipeline
-from remit._journal.audit import AuditEntry
+from remit._journal.audit import AuditEntry, AuditType
 from remit._model.consumer import Consumer
 from remit._model.effects import Effect
 from remit._model.event import EventListener, EventType
@@ -281,9 +281,11 @@ class Surface:
         self._belongs.check_thread()
         return None if self._life.ended else self._parts
 
-    def audit(self) -> tuple[AuditEntry, ...]:
-        """The journal in memory, oldest first; for operators, never for agents."""
-        return self._parts.audit.entries()
+    def audit(
+        self, *, types: Collection[AuditType | str] | None = None, invocation: str | None = None
+    ) -> tuple[AuditEntry, ...]:
+        """The journal in memory, oldest first, of some `types` or one invocation; for operators, never for agents."""
+        return self._parts.audit.entries(types, invocation)
 
     def findings(self) -> tuple[SurfaceFinding, ...]:
         """What is allowed and probably not meant: look at it when the application starts, and in operation (SPEC 4.13).
