@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remit import (
     Authority,
     Component,
+    Context,
     Limits,
     ManualClock,
     Principal,
@@ -109,23 +110,34 @@ class Backend:
     renaming: asyncio.Event = field(default_factory=asyncio.Event)
     held: asyncio.Event | None = None
     """When given, a rename that has begun waits for it."""
+    reports: list[tuple[float, float | None, str | None]] = field(default_factory=list)
+    """What a rename reports of its progress before it waits."""
+    given_up: int = 0
+    """How often a rename that waited was told to stop."""
 
     def procedures(self) -> Procedures:
         """The operations of this backend."""
         procedures = Procedures()
 
         @procedures.operation("devices.disable", effect="destructive")
-        async def disable_devices(device_ids: list[str]) -> int:
+        async def disable_devices(device_ids: list[str], call: Context) -> int:
             """Disable devices."""
+            call.progress(1, 1, "disabled")
             self.disabled.append(device_ids)
             return len(device_ids)
 
         @procedures.operation("devices.rename", effect="server-mutation")
-        async def rename_device(device_id: str, name: str) -> str:
+        async def rename_device(device_id: str, name: str, call: Context) -> str:
             """Rename one device."""
+            for report in self.reports:
+                call.progress(*report)
             self.renaming.set()
             if self.held is not None:
-                await self.held.wait()
+                try:
+                    await self.held.wait()
+                except asyncio.CancelledError:
+                    self.given_up += 1
+                    raise
             self.renamed.append((device_id, name))
             return name
 

@@ -115,7 +115,7 @@ async def test_a_locked_field_cannot_be_supplied(desk: Desk) -> None:
 @pytest.mark.requirement("12.1-resolved-through-the-listing")
 async def test_an_unknown_and_a_hidden_tool_are_one_answer(desk: Desk) -> None:
     answers = [
-        (await desk.client.call_tool(name, arguments)).model_dump()
+        (await desk.client.call_tool(name, arguments, meta=beside(invocation="mine"))).model_dump()
         for name, arguments in [
             ("view_devices__table__deleteAll", {}),
             ("view_devices__hidden__readIt", {}),

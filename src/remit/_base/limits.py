@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Final
 
-_MAY_BE_ZERO: Final = frozenset({"repairs"})
+_MAY_BE_ZERO: Final = frozenset({"hold_s", "repairs"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +12,7 @@ class Limits:
 
     Names ending in `_s` are seconds, in `_bytes` bytes of UTF-8; texts are counted in characters, all others are
     counts. A value that is not a positive number, or not an integer where things are counted, is a `ValueError` that
-    names the field; only `repairs` may be 0.
+    names the field; only `hold_s` and `repairs` may be 0.
 
     Declarations: `component_description`, `capability_description`, `title`, `meta_bytes`, `schema_bytes`, `depth`.
     Run-time text: `runtime_text`, `note`, `heading`, `message`, `quote`. Values: `input_bytes`, `output_bytes`,
@@ -26,7 +26,8 @@ class Limits:
     `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row, `denial_final_s` (a denial
     stays final for the identical request). Doors and sessions: `gap_s` (a view without its client), `token_s`,
     `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`,
-    `hold_s` (a retry waits for the person), `ping_s`, `hold_rounds`, `stop_s` (running calls when the process stops).
+    `hold_s` (a retry waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`, `stop_s` (running calls
+    when the process stops).
     """
 
     component_description: int = 500

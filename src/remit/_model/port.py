@@ -38,7 +38,9 @@ class SurfacePort(Protocol):
         """
         ...
 
-    async def continue_(self, confirmation_id: str, consumer: Consumer) -> Outcome:
+    async def continue_(
+        self, confirmation_id: str, consumer: Consumer, *, progress: ProgressListener | None = None
+    ) -> Outcome:
         """Run the stored exact call of a request again, with the request as evidence; decides nothing."""
         ...
 

@@ -197,7 +197,9 @@ class Surface:
             return Preflight(capability_id=invocation.capability_id, error=cancelled(Happened.NONE))
         return seen
 
-    async def continue_(self, confirmation_id: str, consumer: Consumer) -> Outcome:
+    async def continue_(
+        self, confirmation_id: str, consumer: Consumer, *, progress: ProgressListener | None = None
+    ) -> Outcome:
         """Run the stored exact call of a request again under its own invocation id, with the request as evidence.
 
         It decides nothing. Somebody else's id is an unknown id (SPEC 7.6, 7.7).
@@ -206,7 +208,7 @@ class Surface:
         ended = self._parts.broker.ended(confirmation_id, consumer.key)
         if stored is None or ended is not None:
             return self._life.no_call(stored, ended or confirmation_invalid("mismatch"), consumer)
-        return await self.invoke(stored, consumer)
+        return await self.invoke(stored, consumer, progress=progress)
 
     async def resume(self, confirmation_id: str) -> Outcome:
         """Do as the requester would with `continue_`: for the host, when nobody comes back for an approved call.

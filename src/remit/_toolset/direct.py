@@ -14,6 +14,7 @@ from remit._model.effects import Kind
 from remit._model.listing import Listed
 from remit._model.outcome import Failed, Outcome
 from remit._model.port import SurfacePort
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationStatus
 from remit._toolset.definitions import Definition, Definitions
@@ -158,11 +159,15 @@ class Toolset:
         call_id: str | None = None,
         *,
         timeout: float | None = None,
+        progress: ProgressListener | None = None,
     ) -> ToolResult:
-        """Call a tool by its name; refusals are results. `call_id` becomes the invocation id, `timeout` is seconds."""
+        """Call a tool by its name; refusals are results. `call_id` becomes the invocation id, `timeout` is seconds.
+
+        `progress` hears how far the running code says it has come (SPEC 6.10).
+        """
         own_id = None if call_id is None else as_invocation_id(call_id)
         call = ToolCall(name=name, arguments=arguments, id=own_id)
-        result = await self.invoke(call, timeout=timeout)
+        result = await self.invoke(call, timeout=timeout, progress=progress)
         request = result.confirmation_id if self._waits else None
         if request is not None:
             # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
@@ -172,13 +177,15 @@ class Toolset:
                 result = replace(await self.continue_(request), name=name)
             elif decided is not None:
                 evidence = replace(call, confirmation=request, registration=result.registration)
-                result = await self.invoke(evidence, timeout=timeout)
+                result = await self.invoke(evidence, timeout=timeout, progress=progress)
         return replace(result, call_id=call_id)
 
-    async def invoke(self, call: ToolCall, *, timeout: float | None = None) -> ToolResult:
+    async def invoke(
+        self, call: ToolCall, *, timeout: float | None = None, progress: ProgressListener | None = None
+    ) -> ToolResult:
         """Run one call and answer at once, as doors need it; never waits for a person."""
         target = self._target(call)
-        outcome = await self._port.invoke(target.invocation, self._consumer, timeout=timeout)
+        outcome = await self._port.invoke(target.invocation, self._consumer, timeout=timeout, progress=progress)
         registration, listed = target.invocation.registration, target.listed
         if listed is not None and registration in {None, UNLISTED}:
             registration = listed.registration
@@ -197,12 +204,12 @@ class Toolset:
         )
         return to_result(outcome, called)
 
-    async def continue_(self, confirmation_id: str) -> ToolResult:
+    async def continue_(self, confirmation_id: str, *, progress: ProgressListener | None = None) -> ToolResult:
         """Run the stored exact call of a request with the request as evidence; decides nothing (SPEC 7.7)."""
         snapshot = self._port.snapshot(self._consumer)
         visible = snapshot.capabilities()
         named = zip(self._named(visible).names, visible, strict=True)
-        outcome = await self._port.continue_(confirmation_id, self._consumer)
+        outcome = await self._port.continue_(confirmation_id, self._consumer, progress=progress)
         name, listed = next(((n, one) for n, one in named if one.id == outcome.capability_id), ("", None))
         called = Called(
             name=name or outcome.capability_id,

@@ -118,8 +118,11 @@ class ScriptedSurface:
             return Failed(**common, error=answer, surface_version="7", surface_changed=False)
         return Ok(**common, output=answer, surface_version="8", surface_changed=False)
 
-    async def continue_(self, confirmation_id: str, consumer: Consumer) -> Outcome:
-        return await self.invoke(Invocation("domain:devices.disable", confirmation=confirmation_id), consumer)
+    async def continue_(
+        self, confirmation_id: str, consumer: Consumer, *, progress: ProgressListener | None = None
+    ) -> Outcome:
+        stored = Invocation("domain:devices.disable", confirmation=confirmation_id)
+        return await self.invoke(stored, consumer, progress=progress)
 
     async def decided(self, confirmation_id: str, consumer: Consumer, *, timeout: float) -> ConfirmationStatus | None:
         self.waited.append(confirmation_id)

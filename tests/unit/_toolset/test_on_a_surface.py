@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from remit import Consumer, Decider, EventType, Failed, Ok, Surface
-from tests.adapters.site import DISABLE, OPERATOR, READ, SELECT, Backend, Table, authority_of
+from remit import Consumer, Decider, EventType, Failed, Ok, Progress, Surface
+from tests.adapters.site import DISABLE, OPERATOR, READ, RENAME, SELECT, Backend, Table, authority_of
 
 COPILOT = Consumer("copilot", kind="embedded")
 
@@ -122,3 +122,23 @@ async def test_code_names_what_is_live() -> None:
     assert table.selected == []
     assert isinstance(await connection.call(Table.select_rows, {"ids": ["d1"]}), Ok)
     assert table.selected == ["d1"]
+
+
+@pytest.mark.requirement("6.10-progress")
+async def test_a_tool_that_runs_tells_its_progress_after_a_person_was_waited_for_too() -> None:
+    backend = Backend(reports=[(1, 2, "half")])
+    surface = surface_of(backend)
+    surface.mount(Table(selected=["d1"]))
+    surface.confirmations.attach_page()
+    heard: list[Progress] = []
+    tools = surface.connect(COPILOT).toolset()
+    tools.definitions()
+    await tools.call(RENAME, {"device_id": "d1", "name": "new"}, "call_1", progress=heard.append)
+    assert heard == [Progress(invocation="call_1", done=1, total=2, text="half")]
+    asked = asyncio.Event()
+    surface.subscribe(lambda event: asked.set(), types={EventType.CONFIRMATION_REQUESTED})
+    calling = asyncio.create_task(tools.call(DISABLE, {}, "call_2", progress=heard.append))
+    await asked.wait()
+    await surface.confirmations.approve(surface.confirmations.pending()[0].id, Decider("operator"))
+    assert isinstance((await calling).outcome, Ok)
+    assert [(report.invocation, report.text) for report in heard[1:]] == [("call_2", "disabled")]

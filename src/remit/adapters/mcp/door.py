@@ -18,6 +18,7 @@ from remit._base.limits import Limits
 from remit._session.views import Views
 from remit.adapters.mcp.callers import Identity
 from remit.adapters.mcp.pings import GRACE, outlive_the_signal, ping_every
+from remit.adapters.mcp.request_ids import RequestIds
 from remit.adapters.mcp.server import IDENTITY, Handlers
 
 PATH: Final = "/remit/mcp"
@@ -49,6 +50,7 @@ class McpDoor:
             session_idle_timeout=limits.idle_session_s,
             max_sessions=limits.sessions,
         )
+        self._requests = RequestIds(self._manager.handle_request, clock, body_bytes=BODY_BYTES)
         self._posts = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -111,7 +113,7 @@ class McpDoor:
         self._posts += 1
         self._idle.clear()
         try:
-            await self._manager.handle_request(scope, receive, send)
+            await self._requests(scope, receive, send)
         finally:
             self._posts -= 1
             if self._posts == 0:

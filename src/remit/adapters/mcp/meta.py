@@ -17,6 +17,7 @@ INSTANCE: Final = "remit/instance"
 INVOCATION: Final = "remit/invocation"
 CONFIRMATION: Final = "remit/confirmation"
 AVAILABILITY: Final = "remit/availability"
+CHANGED: Final = "remit/changed"
 
 _SENT: Final = (REGISTRATION, SURFACE, VERSION, INSTANCE, INVOCATION, CONFIRMATION)
 
@@ -47,6 +48,10 @@ def beside(meta: Mapping[str, object] | None) -> Beside | AgentError:
 def to_call_result(result: ToolResult) -> types.CallToolResult:
     """A tool's answer on the wire; refusals are results too, never protocol errors."""
     meta: dict[str, object] = {SURFACE: result.surface_id, VERSION: result.surface_version}
+    if result.outcome.invocation_id:
+        meta[INVOCATION] = result.outcome.invocation_id
+    if result.outcome.surface_changed:
+        meta[CHANGED] = True
     if result.registration is not None:
         meta[REGISTRATION] = result.registration
     if result.confirmation_id is not None:
