@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from remit._confirmation.desk import Desk, UnknownRequest, WrongDigest
+from remit._confirmation.desk import Desk
+from remit._confirmation.refusals import UnknownRequest, WrongDigest
 from remit._confirmation.request import RequestRecord
 from remit._model.consumer import ConsumerKey, Decider
 from remit._model.request_view import ConfirmationStatus, ConfirmationView

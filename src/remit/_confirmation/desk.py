@@ -1,7 +1,6 @@
 """The requests of one surface and every change of their state (SPEC 7.2, 7.4, 7.6)."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
@@ -11,6 +10,8 @@ from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._base.text import clean_line
+from remit._confirmation.backlog import Backlog, Write
+from remit._confirmation.refusals import NotPending, NotTheDecider
 from remit._confirmation.request import Approved, DecideFn, Denied, RequestRecord
 from remit._confirmation.restraint import Restraint
 from remit._journal.audit import AuditLog, AuditType
@@ -30,35 +31,6 @@ _KNOWN: Final = {Happened.UNKNOWN: 0, Happened.NONE: 1, Happened.DONE: 2}
 Status = ConfirmationStatus
 DeciderNow = Callable[[Decider], Decider | None]
 Enter = Callable[[], AbstractContextManager[object]]
-
-
-class NotTheDecider(PermissionError):
-    """This person may not decide this request; nothing changed (SPEC 7.4)."""
-
-    def __init__(self) -> None:
-        super().__init__("this person may not decide this request")
-
-
-class NotPending(RuntimeError):
-    """The request is no longer pending; `status` says what became of it, and nothing changed."""
-
-    def __init__(self, status: ConfirmationStatus) -> None:
-        super().__init__(f"the request is {status.value}, not pending")
-        self.status = status
-
-
-class WrongDigest(ValueError):
-    """What the person was shown is not what the request asks; nothing changed (SPEC 7.2)."""
-
-    def __init__(self) -> None:
-        super().__init__("the digest is not the one of this request: show it again, then decide")
-
-
-class UnknownRequest(LookupError):
-    """There is no request with this id, or not any more."""
-
-    def __init__(self) -> None:
-        super().__init__("there is no such request")
 
 
 class Desk:
@@ -93,8 +65,7 @@ class Desk:
         self._decider_now = decider_now
         self._records: Bounded[str, RequestRecord] = Bounded(REMEMBERED, None, clock, keep=lambda _, one: one.open)
         self._open: dict[str, RequestRecord] = {}  # by digest; in the order of asking
-        self._unwritten: deque[tuple[RequestRecord, Status]] = deque()
-        self._writing: set[asyncio.Task[None]] = set()
+        self._backlog = Backlog(store, report)
         self.pages = 0
         self.restraint = Restraint(clock, limits)
         self.listeners: Listeners[ConfirmationView] = Listeners(report, backlog=limits.events_backlog)
@@ -163,7 +134,7 @@ class Desk:
             self._forget(record)
             raise
         if not record.open:  # ended while the store was busy: nobody has heard of it
-            self._later_write(record, Status.PENDING)
+            self._later_write(record, Status.PENDING, record.status)
             return
         record.listed = True
         self._arm(record)
@@ -196,7 +167,7 @@ class Desk:
         )
         if record.status is not Status.PENDING:  # ended while the store was busy; the end stands
             if won:
-                self._later_write(record, to)
+                self._later_write(record, to, record.status)
             raise NotPending(record.status)
         if not won:
             row = await self._store.get(record.id)
@@ -244,25 +215,13 @@ class Desk:
         """End an open request without a person's answer; of an ended one nothing changes."""
         if not record.open:
             return
-        was = record.status
         record.cause = cause
-        self._later_write(record, was)
+        self._later_write(record, record.status, status)
         self._become(record, status)
 
     async def flush(self) -> None:
         """Bring the store up to date with what ended."""
-        while self._unwritten:
-            record, was = self._unwritten.popleft()
-            try:
-                await self._store.transition(
-                    record.id,
-                    was.value,
-                    record.status.value,
-                    cause=None if record.cause is None else record.cause.value,
-                )
-            except BaseException:
-                self._unwritten.appendleft((record, was))
-                raise
+        await self._backlog.flush()
 
     def _become(self, record: RequestRecord, status: ConfirmationStatus, *, why: str | None = None) -> None:
         record.status = status
@@ -299,20 +258,9 @@ class Desk:
         if self.freshen(record).open:  # a loop's timer may run a little early
             self._arm(record)
 
-    def _later_write(self, record: RequestRecord, was: Status) -> None:
-        self._unwritten.append((record, was))
-        try:
-            task = asyncio.get_running_loop().create_task(self._flush_reporting())
-        except RuntimeError:
-            return  # no loop runs: the next question to the store is preceded by this write
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
-
-    async def _flush_reporting(self) -> None:
-        try:
-            await self.flush()
-        except Exception as raised:  # noqa: BLE001 - kept for the next flush; whoever ended the request has gone on
-            self._report(raised)
+    def _later_write(self, record: RequestRecord, before: Status, after: Status) -> None:
+        cause = None if record.cause is None else record.cause.value
+        self._backlog.add(Write(id=record.id, before=before, after=after, changes={"cause": cause}))
 
     async def _decide_inline(self, record: RequestRecord, decide: DecideFn) -> None:
         try:

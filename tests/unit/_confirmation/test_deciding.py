@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from remit._confirmation.desk import NotPending, NotTheDecider, UnknownRequest, WrongDigest
+from remit._confirmation.refusals import NotPending, NotTheDecider, UnknownRequest, WrongDigest
 from remit._confirmation.request import Approved, DecideFn, Denied
 from remit._model.consumer import Decider
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView

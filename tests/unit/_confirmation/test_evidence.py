@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remit._base.limits import Limits
-from remit._confirmation.desk import NotPending
+from remit._confirmation.refusals import NotPending
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit.errors import ErrorCode, Happened, Refusal

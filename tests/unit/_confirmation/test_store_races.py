@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remit._base.clock import ManualClock, TimerHandle
-from remit._confirmation.desk import NotPending
+from remit._confirmation.refusals import NotPending
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationRow
