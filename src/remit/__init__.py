@@ -19,6 +19,7 @@ from remit._model.preflight import Preflight, Question
 from remit._model.progress import Progress
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
+from remit._model.standing import StandingApproval, StandingOffer
 from remit._surface.connection import Connection
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
@@ -62,6 +63,8 @@ __all__ = [
     "Refused",
     "RetryAdvice",
     "Snapshot",
+    "StandingApproval",
+    "StandingOffer",
     "Surface",
     "SurfaceFinding",
     "Unavailable",

@@ -24,7 +24,8 @@ class Limits:
     `replay_s`, `replay_output_bytes` (a larger output is kept as outcome only). After unmount: `tombstones`,
     `tombstone_s`. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`, `confirmations_per_consumer`,
     `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row, `denial_final_s` (a denial
-    stays final for the identical request). Doors and sessions: `gap_s` (a view without its client), `token_s`,
+    stays final for the identical request), `standing_s`, `standing_uses` and `standing_per_session` (approvals for the
+    session). Doors and sessions: `gap_s` (a view without its client), `token_s`,
     `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`,
     `hold_s` (a retry waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`, `stop_s` (running calls
     when the process stops).
@@ -77,6 +78,9 @@ class Limits:
     denial_window_s: float = 600.0
     unanswered: int = 3
     denial_final_s: float = 600.0
+    standing_s: float = 900.0
+    standing_uses: int = 10
+    standing_per_session: int = 32
 
     gap_s: float = 15.0
     token_s: float = 900.0

@@ -10,8 +10,9 @@ from remit._base.digest import keyed_hex, same
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.confirmations import Confirmations
-from remit._confirmation.desk import DeciderNow, Desk, Enter
+from remit._confirmation.desk import Desk, Enter
 from remit._confirmation.request import Ask, DecideFn, RequestRecord, form_of
+from remit._confirmation.standing import DeciderNow, Standings
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer, ConsumerKey
@@ -31,7 +32,7 @@ class Broker:
     given with count. `report` gets what the application's code raises; without it the audit does.
     """
 
-    __slots__ = ("_clock", "_desk", "_keys", "_limits", "_surface_id", "confirmations")
+    __slots__ = ("_clock", "_desk", "_keys", "_limits", "_surface_id", "confirmations", "standings")
 
     def __init__(  # noqa: PLR0913 - the wiring of one owner of state
         self,
@@ -54,6 +55,8 @@ class Broker:
         self._limits = limits
         self._keys = keys
         self._surface_id = surface_id
+        self.standings = Standings(clock, limits, audit, decider_now)
+        """What people approved for the session."""
         self._desk = Desk(
             store,
             clock,
@@ -64,6 +67,7 @@ class Broker:
             decide=decide,
             enter=enter,
             decider_now=decider_now,
+            standings=self.standings,
         )
         self.confirmations = Confirmations(self._desk)
         """The host's side: the only one that decides."""
@@ -91,6 +95,11 @@ class Broker:
         if not record.open:
             raise Refusal(record.ended(), why="ended while it was being asked")
         return record
+
+    def is_approved(self, ask: Ask) -> bool:
+        """Whether this exact call has an approval that nobody has spent yet."""
+        record = self._desk.of_digest(keyed_hex(self._keys, form_of(ask)))
+        return record is not None and record.status is ConfirmationStatus.APPROVED
 
     async def check(self, evidence_id: object, ask: Ask) -> RequestRecord:
         """Return the approved request that covers this exact call; spends nothing (SPEC 7.5).
@@ -135,13 +144,15 @@ class Broker:
         return True
 
     def end_registration(self, registration: str, cause: CancelCause) -> None:
-        """Cancel every open request of a registration (SPEC 4.4)."""
+        """Cancel every open request of a registration, and end what stands for it (SPEC 4.4)."""
+        self.standings.end_registration(registration)
         for record in self._desk.open_records():
             if record.ask.registration == registration:
                 self._desk.end(record, ConfirmationStatus.CANCELLED, cause)
 
     def end_all(self, cause: CancelCause) -> None:
-        """Cancel every open request."""
+        """Cancel every open request, and end what stands."""
+        self.standings.end_registration(None)
         for record in self._desk.open_records():
             self._desk.end(record, ConfirmationStatus.CANCELLED, cause)
 

@@ -1,12 +1,13 @@
 """The host's side of confirmation: who waits, approve, deny (SPEC 7.4). No agent-facing verb reaches it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from remit._confirmation.desk import Desk
 from remit._confirmation.refusals import UnknownRequest, WrongDigest
 from remit._confirmation.request import RequestRecord
 from remit._model.consumer import ConsumerKey, Decider
 from remit._model.request_view import ConfirmationStatus, ConfirmationView
+from remit._model.standing import StandingApproval
 
 
 class Confirmations:
@@ -36,20 +37,39 @@ class Confirmations:
             return None
         return record.view()
 
-    async def approve(self, id: str, decider: Decider, *, digest: str | None = None) -> None:
+    async def approve(
+        self, id: str, decider: Decider, *, digest: str | None = None, standing: Collection[str] | None = None
+    ) -> None:
         """Approve this exact call, once, for the window to spend it.
 
         `decider` is the authenticated person: the principal, or with an approver whoever holds that grant. `digest` is
         that of the view the person was shown.
+
+        `standing` approves for the session, too, where the view's `standing` offers that: for 15 minutes and 10 further
+        calls nobody is asked about the same call of the same consumer. It names the fields whose values may then vary
+        within the schema that was shown, none with `()`; every other one stays pinned to its value, bound ones too
+        (SPEC 7.9). `NotStanding`: it is not offered, or not with these fields; `TooManyStanding`: 32 are held.
         """
         record = self._record(id)
         if digest is not None and digest != record.digest:
             raise WrongDigest
-        await self._desk.decide(record, decider, ConfirmationStatus.APPROVED)
+        await self._desk.approve(record, decider, standing)
 
     async def deny(self, id: str, decider: Decider, reason: str | None = None) -> None:
         """Say no: final for the identical request for 10 minutes. The reason is for the journal, not for the agent."""
         await self._desk.decide(self._record(id), decider, ConfirmationStatus.DENIED, reason)
+
+    def standing(self, decider: Decider | None = None) -> tuple[StandingApproval, ...]:
+        """The approvals for the session that stand, oldest first; with `decider` only what that person may revoke."""
+        return self._desk.standings.views(decider)
+
+    async def revoke(self, id: str, decider: Decider) -> None:
+        """Take an approval for the session back, as of the next call; a call that runs is not interrupted.
+
+        `decider` is whoever could have given it, or the principal, else `NotTheDecider`. One that has ended is
+        `UnknownRequest`.
+        """
+        self._desk.standings.revoke(id, decider)
 
     async def wait(self, id: str) -> ConfirmationStatus:
         """Wait until the request is no longer pending; return what became of it."""

@@ -1,7 +1,7 @@
 """The requests of one surface and every change of their state (SPEC 7.2, 7.4, 7.6)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
 from typing import Final, Literal
@@ -14,6 +14,7 @@ from remit._confirmation.backlog import Backlog, Write
 from remit._confirmation.refusals import NotPending, NotTheDecider
 from remit._confirmation.request import Approved, DecideFn, Denied, RequestRecord
 from remit._confirmation.restraint import Restraint
+from remit._confirmation.standing import DeciderNow, Standings
 from remit._journal.audit import AuditLog, AuditType
 from remit._journal.hub import EventHub
 from remit._journal.listeners import Listeners
@@ -29,7 +30,6 @@ SOONEST_S: Final = 0.001
 _KNOWN: Final = {Happened.UNKNOWN: 0, Happened.NONE: 1, Happened.DONE: 2}
 
 Status = ConfirmationStatus
-DeciderNow = Callable[[Decider], Decider | None]
 Enter = Callable[[], AbstractContextManager[object]]
 
 
@@ -53,6 +53,7 @@ class Desk:
         decide: DecideFn | None,
         enter: Enter | None,
         decider_now: DeciderNow | None,
+        standings: Standings,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -67,6 +68,7 @@ class Desk:
         self._open: dict[str, RequestRecord] = {}  # by digest; in the order of asking
         self._backlog = Backlog(store, report)
         self.pages = 0
+        self.standings = standings
         self.restraint = Restraint(clock, limits)
         self.listeners: Listeners[ConfirmationView] = Listeners(report, backlog=limits.events_backlog)
 
@@ -142,6 +144,16 @@ class Desk:
         if self._decide is not None and record.open:
             record.task = asyncio.get_running_loop().create_task(self._decide_inline(record, self._decide))
 
+    async def approve(self, record: RequestRecord, decider: Decider, standing: Collection[str] | None) -> None:
+        """Count a person's yes; with `standing` for the session, too, these fields left free (SPEC 7.9).
+
+        What `decide` raises, `NotStanding` or `TooManyStanding` when it does not, and nothing changes then.
+        """
+        with self.standings.room(record.ask, standing):
+            await self.decide(record, decider, Status.APPROVED)
+            if standing is not None:
+                self.standings.give(record, decider, standing)
+
     async def decide(
         self,
         record: RequestRecord,
@@ -178,6 +190,7 @@ class Desk:
         self.restraint.acted()
         if to is Status.DENIED:
             self.restraint.denied(record.digest, record.ask.descriptor.id, record.ask.consumer)
+            self.standings.denied(record.ask.descriptor.id, record.ask.consumer.key)
         if to is Status.APPROVED:
             record.ends_at = self._clock.monotonic() + spend_s
         self._become(record, to, why=reason)
@@ -268,8 +281,8 @@ class Desk:
                 answer = await decide(record.view())
             with suppress(NotPending):
                 match answer:
-                    case Approved(by=by):
-                        await self.decide(record, by, Status.APPROVED)
+                    case Approved(by=by, standing=standing):
+                        await self.approve(record, by, standing)
                     case Denied(by=by, reason=reason):
                         await self.decide(record, by, Status.DENIED, reason)
                     case None:

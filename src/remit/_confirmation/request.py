@@ -1,7 +1,7 @@
 """One confirmation request: what was asked, what it is bound to, who may answer (SPEC 7.1, 7.2, 7.4)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -13,10 +13,24 @@ from remit._model.consumer import Consumer, Decider, Principal
 from remit._model.descriptor import Descriptor
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
+from remit._model.standing import StandingOffer
 from remit.errors import AgentError, Happened, confirmation_invalid, confirmation_required
 from remit.store.protocol import ConfirmationRow
 
 OPEN: Final = frozenset({ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pins:
+    """What a standing approval holds a call to; `size` is that of the canonical input in bytes (SPEC 7.9)."""
+
+    registration: str
+    capability: str
+    contract: str
+    principal: tuple[str | None, str]
+    consumer: Consumer
+    input: dict[str, Json]
+    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,7 +39,8 @@ class Ask:
 
     `input` is the effective input and `canonical` its RFC 8785 bytes. `invocation` is the raw call, to be run again by
     `continue_`; it carries the invocation id. `approvers` are the grants a decider needs, none for the principal.
-    `decide_s` and `spend_s` are seconds, None for the limits' own.
+    `decide_s` and `spend_s` are seconds, None for the limits' own. `standing` is what may be given for the session,
+    None where a person decides afresh each time.
     """
 
     surface_id: str
@@ -43,13 +58,37 @@ class Ask:
     summary: str | None = None
     decide_s: float | None = None
     spend_s: float | None = None
+    standing: StandingOffer | None = None
+
+    @property
+    def pins(self) -> Pins:
+        """What a standing approval is held against."""
+        return Pins(
+            registration=self.registration,
+            capability=self.descriptor.id,
+            contract=self.contract_hash,
+            principal=self.principal.key,
+            consumer=self.consumer,
+            input=self.input,
+            size=len(self.canonical),
+        )
+
+    def may_be_decided_by(self, decider: Decider) -> bool:
+        """The principal without approvers, else whoever holds all such grants; always of the same tenant (SPEC 7.4)."""
+        if decider.tenant != self.principal.tenant:
+            return False
+        return decider.grants.issuperset(self.approvers) if self.approvers else decider.id == self.principal.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approved:
-    """What an inline `decide` returns to approve; `by` is the authenticated person."""
+    """What an inline `decide` returns to approve; `by` is the authenticated person.
+
+    `standing` approves for the session, too: the fields it names are left free (SPEC 7.9).
+    """
 
     by: Decider
+    standing: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +168,8 @@ class RequestRecord:
         return self.status in OPEN
 
     def may_be_decided_by(self, decider: Decider) -> bool:
-        """The principal without approvers, else whoever holds all such grants; always of the same tenant (SPEC 7.4)."""
-        principal = self.ask.principal
-        if decider.tenant != principal.tenant:
-            return False
-        return decider.grants.issuperset(self.ask.approvers) if self.ask.approvers else decider.id == principal.id
+        """Whether this person may answer; see `Ask`."""
+        return self.ask.may_be_decided_by(decider)
 
     def asked(self) -> AgentError:
         """CONFIRMATION_REQUIRED for this request; the agent's copy holds the description, and nothing of the view."""
@@ -177,6 +213,7 @@ class RequestRecord:
             status=self.status,
             cause=self.cause,
             decided_by=self.decided_by,
+            standing=ask.standing,
         )
 
     def row(self) -> ConfirmationRow:

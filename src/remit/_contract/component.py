@@ -264,6 +264,8 @@ def _judge(capability: Capability) -> None:
     at, options = capability.at, capability.options
     checked_title(at, options.title)
     checked_names(at, "tags", options.tags)
+    checked_names(at, "may_vary", options.may_vary)
+    checked_names(at, "sensitive", options.sensitive)
     checked_doors(at, options.doors)
     checked_policies(at, options.policies)
     checked_seconds(at, "timeout", options.timeout)

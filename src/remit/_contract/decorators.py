@@ -111,6 +111,8 @@ def action(
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
     reason: str | None = None,
+    may_vary: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
 ) -> ActionDecorator: ...
 def action(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -132,12 +134,16 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
     reason: str | None = None,
+    may_vary: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
 ) -> Action[S, P, R] | ActionDecorator:
     """Make a method an action: it changes the view, `local-state` unless `effect="navigation"` is said (SPEC 3.4).
 
     Bare or called. What changes a backend is a `reference`, never an action: a server effect is a PLANE_VIOLATION.
     `confirmation` may be raised; `timeout` and `spend_time` are seconds; `approver` is the grant of those who may
-    approve. Everything is judged when the class is created, with the place.
+    approve. `may_vary` names fields that a person may leave free when approving for the session (SPEC 7.9), `sensitive`
+    fields whose values are neither shown nor kept (SPEC 7.2). Everything is judged when the class is created, with the
+    place.
     """
     options = Options(
         name=name,
@@ -155,6 +161,8 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
         doors=doors,
         deprecated=deprecated,
         reason=reason,
+        may_vary=may_vary,
+        sensitive=sensitive,
     )
     if function is not None:
         return Action(function, options, Effect.LOCAL_STATE)

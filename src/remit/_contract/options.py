@@ -25,7 +25,8 @@ _Member = TypeVar("_Member", Confirmation, Audit)
 class Options:
     """The keywords of one declaration as they were written; nothing is judged before the class exists.
 
-    `timeout` and `spend_time` are seconds; `reason` says why a level is below its default.
+    `timeout` and `spend_time` are seconds; `reason` says why a level is below its default; `may_vary` and `sensitive`
+    name fields of the input.
     """
 
     name: str | None = None
@@ -43,6 +44,8 @@ class Options:
     doors: Iterable[str] | None = None
     deprecated: bool = False
     reason: str | None = None
+    may_vary: Iterable[str] = ()
+    sensitive: Iterable[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,9 @@ class Plan:
     into keyword arguments (pydantic, strict), None for references, whose procedure converts by itself.
     `dump` turns a result into JSON and its canonical bytes. `operation` is the backend's name and `operation_hash` the
     hash of its recorded schemas. `doors` is what the declaration names, None for the default (in-process doors, and
-    whatever the site's exposure opens). `timeout_s`, `decide_s` and `spend_s` are seconds, None for the limits' own.
+    whatever the site's exposure opens). `may_vary` maps the fields that a standing approval may leave free to their
+    schemas; `sensitive` names those whose values are neither shown nor kept. `timeout_s`, `decide_s` and `spend_s` are
+    seconds, None for the limits' own.
     """
 
     descriptor: Descriptor
@@ -62,6 +64,8 @@ class Plan:
     operation: str | None
     operation_hash: str | None
     approver: str | None
+    may_vary: Mapping[str, Mapping[str, Json]]
+    sensitive: tuple[str, ...]
     audit: Audit
     timeout_s: float | None
     spend_s: float | None

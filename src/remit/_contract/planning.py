@@ -9,7 +9,7 @@ from remit._contract.capability import Action, Capability, Method
 from remit._contract.component import Declaration
 from remit._contract.options import checked_policies
 from remit._contract.plan import Binding, Plan, Role, Sealed
-from remit._contract.row import CapabilityRow, ComponentRows
+from remit._contract.row import CapabilityRow, ComponentRows, field_schema
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation
 from remit._schema.validate import Validator
@@ -30,7 +30,8 @@ def sealed_of(rows: ComponentRows) -> Sealed:
 def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
     capability, block = row.capability, row.block
     descriptor = _descriptor(declaration, row)
-    agent_input = Validator(cast("Mapping[str, Json]", descriptor.input_schema))
+    agent_schema = cast("Mapping[str, Json]", descriptor.input_schema)
+    agent_input = Validator(agent_schema)
     output = block["output"]
     operation = row.operation
     handler = capability.function if isinstance(capability, Method) else None
@@ -56,6 +57,8 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         operation=None if operation is None else operation.name,
         operation_hash=None if operation is None else operation.hash,
         approver=capability.options.approver,
+        may_vary={name: field_schema(agent_schema, name) for name in _names(block, "may_vary")},
+        sensitive=_names(block, "sensitive"),
         audit=row.governed.audit,
         timeout_s=timeout,
         spend_s=spend,
@@ -73,6 +76,10 @@ def _precondition_parameters(capability: Capability, row: CapabilityRow) -> tupl
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return (*row.input.parameters, *row.input.injected)
     return tuple(parameter.name for parameter in parameters)
+
+
+def _names(block: Mapping[str, Json], field: str) -> tuple[str, ...]:
+    return tuple(cast("list[str]", block.get(field, [])))
 
 
 def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:

@@ -86,12 +86,16 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
     reason: str | None = None,
+    may_vary: Iterable[str] = (),
+    sensitive: Iterable[str] = (),
 ) -> Reference:
     """Offer the backend operation `domain:<path>` while the component is mounted.
 
     Effect, description and schemas are the catalogue's. `confirmation` may raise what the effect asks for; lowering it
     needs a literal `reason=` and never goes below what the catalogue itself demands. `approver` is the grant of those
-    who may approve; without it the principal does. `timeout` and `spend_time` are seconds (SPEC 3.3, 3.4).
+    who may approve; without it the principal does. `timeout` and `spend_time` are seconds. `may_vary` names fields that
+    a person may leave free when approving for the session (SPEC 7.9), `sensitive` fields, bound ones too, whose values
+    are neither shown nor kept (SPEC 3.3, 3.4, 7.2).
     """
     options = Options(
         title=title,
@@ -108,5 +112,7 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
         doors=doors,
         deprecated=deprecated,
         reason=reason,
+        may_vary=may_vary,
+        sensitive=sensitive,
     )
     return Reference(id, options, place_of_caller())

@@ -10,6 +10,7 @@ from typing import Final, cast
 from remit._base.boundary import Json, take
 from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration, check_untouched, declaration_of, described
+from remit._contract.marks import marks_of
 from remit._contract.operation import OperationRecord
 from remit._contract.options import LIMITS, Governed, checked_doors, checked_names, checked_policies, governed
 from remit._contract.plan import NamedPolicy
@@ -142,8 +143,9 @@ def _method_row(
     level = governed(at, capability.effect, options)
     block = _block(declaration, capability, capability.effect, level)
     block["description"] = description
-    block["input"] = cast(Json, derived.schema)
+    block["input"] = own = cast(Json, derived.schema)
     block["output"] = cast(Json, schema)
+    block |= marks_of(at, options, capability.effect, level.confirmation, (own, own))
     return CapabilityRow(
         attribute=attribute,
         sealed=(capability,),
@@ -183,6 +185,8 @@ def _reference_row(
     block["output"] = cast(Json, operation.output_schema)
     block["operation"] = operation.name
     block["bound"] = cast(Json, sorted(reference.bindings))
+    schemas = (block["input"], cast(Json, operation.input_schema))
+    block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas)
     return CapabilityRow(
         attribute=attribute,
         sealed=(reference,),
@@ -251,6 +255,13 @@ def unbound(reference: Reference, schema: Mapping[str, Json]) -> Json:
         if not required:
             del agent["required"]
     return _without_unused_definitions(agent)
+
+
+def field_schema(schema: Mapping[str, Json], name: str) -> dict[str, Json]:
+    """The schema of one field, to be read alone: with the definitions it uses."""
+    field = cast("dict[str, dict[str, Json]]", schema["properties"])[name]
+    alone = {**field, "$defs": schema["$defs"]} if "$defs" in schema else dict(field)
+    return cast("dict[str, Json]", _without_unused_definitions(alone))
 
 
 def _without_unused_definitions(schema: dict[str, Json]) -> Json:

@@ -6,7 +6,8 @@ from typing import Any
 
 from remit._base.boundary import Json
 from remit._base.clock import TimerHandle
-from remit._confirmation.request import RequestRecord
+from remit._confirmation.request import Ask, RequestRecord
+from remit._confirmation.standing import Standing
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.context import LazySignal
 from remit._model.outcome import Outcome
@@ -39,6 +40,7 @@ class Call:
         "confirmation_needed",
         "consumer",
         "correlation_id",
+        "covered",
         "effective",
         "evidence",
         "executed_at",
@@ -64,6 +66,7 @@ class Call:
         "running",
         "signal",
         "spent",
+        "standing",
         "started",
         "task",
         "timeout_s",
@@ -114,11 +117,13 @@ class Call:
         # review, confirm
         self.confirmation_needed: Required | None = None
         self.evidence: RequestRecord | None = None
+        self.covered: Ask | None = None
         # admit
         self.release: Release | None = None
         # dispatch, execute
         self.started = False
         self.spent = False
+        self.standing: Standing | None = None
         self.running = False
         self.signal = LazySignal()
         self.result: object = None
@@ -133,6 +138,11 @@ class Call:
         self.policy_s = 0.0
         self.queue_s = 0.0
         self.execution_s = 0.0
+
+    @property
+    def approval(self) -> RequestRecord | Standing | None:
+        """What a person said that lets it run: the evidence, or the standing approval that was used up."""
+        return self.standing if self.evidence is None else self.evidence
 
     @property
     def key(self) -> ConsumerKey:

@@ -1,13 +1,18 @@
 """Step 11: evidence for a call that needs a person; created or checked here, never spent (SPEC 7)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from remit._base.limits import Limits
 from remit._confirmation.broker import Broker
-from remit._confirmation.request import Ask
+from remit._confirmation.request import Ask, Pins
+from remit._confirmation.standing import Standing
+from remit._contract.plan import Plan
 from remit._invocation.call import Call, Later
 from remit._model.preflight import Question
 from remit._model.request_view import ConfirmationStatus
+from remit._model.standing import StandingOffer
 from remit._policy.decision import Required
 from remit._registry.entered import Entered, Raised
 from remit.errors import Refusal, confirmation_invalid
@@ -21,17 +26,30 @@ class Part:
     entered: Entered
     surface_id: str
     contract_hash: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a look ahead needs of this phase: reading, and nothing else."""
+
+    entered: Entered
+    contract_hash: str
+    covering: Callable[[Pins], Standing | None]
 
 
 def confirm(call: Call, part: Part) -> Later | None:
-    """Without evidence: create the request or return the one there is. With evidence: check it."""
+    """Without evidence: what stands, the request there is, or a new one. With evidence: check it."""
     return None if call.confirmation_needed is None else partial(_evidence, call, part)
 
 
 async def _evidence(call: Call, part: Part) -> None:
-    call.waited = True
     ask = _ask(call, part)
     evidence = call.request.confirmation
+    if evidence is None and ask.standing is not None and _stands(ask, part.broker):
+        call.covered = ask
+        return
+    call.waited = True
     if evidence is not None:
         call.evidence = await part.broker.check(evidence, ask)
         return
@@ -43,7 +61,30 @@ async def _evidence(call: Call, part: Part) -> None:
     call.evidence = record
 
 
-def question(call: Call, entered: Entered) -> Question | None:
+def _stands(ask: Ask, broker: Broker) -> bool:
+    """Whether a standing approval answers; one for this very call that nobody has spent is spent first."""
+    return broker.standings.covering(ask.pins) is not None and not broker.is_approved(ask)
+
+
+def standing(call: Call, part: Known) -> str | None:
+    """The id of the standing approval under which this call would run; uses none up."""
+    needed, viewer = call.confirmation_needed, call.sight
+    if needed is None or not needed.standing or viewer.principal is None:
+        return None
+    pins = Pins(
+        registration=call.live.registration.id,
+        capability=call.live.plan.descriptor.id,
+        contract=part.contract_hash,
+        principal=viewer.principal.key,
+        consumer=call.consumer,
+        input=call.effective,
+        size=len(call.canonical),
+    )
+    found = part.covering(pins)
+    return None if found is None else found.id
+
+
+def question(call: Call, part: Known) -> Question | None:
     """What the person would be shown if this call came here; None when no person is needed."""
     needed = call.confirmation_needed
     if needed is None:
@@ -55,7 +96,7 @@ def question(call: Call, entered: Entered) -> Question | None:
         effect=descriptor.effect,
         bound=descriptor.bound,
         required=descriptor.required,
-        summary=_summary(call, needed, entered),
+        summary=_summary(call, needed, part.entered),
         approvers=_approvers(call, needed),
     )
 
@@ -94,4 +135,11 @@ def _ask(call: Call, part: Part) -> Ask:
         approvers=_approvers(call, needed),
         summary=_summary(call, needed, part.entered),
         spend_s=plan.spend_s,
+        standing=_offer(plan, needed, part.limits),
     )
+
+
+def _offer(plan: Plan, needed: Required, limits: Limits) -> StandingOffer | None:
+    if not needed.standing:
+        return None
+    return StandingOffer(may_vary=plan.may_vary, seconds=limits.standing_s, uses=limits.standing_uses)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from remit._confirmation.broker import Broker
+from remit._confirmation.request import Ask
+from remit._confirmation.standing import Standing
 from remit._invocation.call import Call, Later
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
@@ -39,7 +41,7 @@ def dispatch(call: Call, part: Part) -> Later | None:
     """
     if not call.live.registration.live:
         raise Refusal(component_unmounted("mid-flight", Happened.NONE))
-    if call.waited or call.evidence is not None or not call.live.inline:
+    if call.waited or call.evidence is not None or call.covered is not None or not call.live.inline:
         return partial(_gate, call, part)
     _start(call, part)
     call.running = True
@@ -49,6 +51,8 @@ def dispatch(call: Call, part: Part) -> Later | None:
 async def _gate(call: Call, part: Part) -> None:
     if call.waited:
         await _look_again(call, part)
+    if call.covered is not None:
+        call.standing = await _use_up(call, call.covered, part.broker)
     _start(call, part)
     if call.evidence is not None:
         await part.broker.spend(call.evidence)
@@ -56,6 +60,15 @@ async def _gate(call: Call, part: Part) -> None:
         if not call.live.registration.live:
             raise Refusal(component_unmounted("mid-flight", Happened.NONE))
     call.running = True
+
+
+async def _use_up(call: Call, covered: Ask, broker: Broker) -> Standing:
+    """Use the standing approval up, the last thing before anything happens; a person is asked when it has ended."""
+    standing = broker.standings.use(covered.pins, call.invocation_id)
+    if standing is not None:
+        return standing
+    record = await broker.ask(covered)
+    raise Refusal(record.asked(), why="the standing approval ended while the call waited")
 
 
 def _start(call: Call, part: Part) -> None:

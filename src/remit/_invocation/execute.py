@@ -171,7 +171,7 @@ def _context(call: Call, part: Part) -> Context:
         principal=viewer.principal,
         host=viewer.host,
         cancelled=call.signal,
-        evidence=None if call.evidence is None else call.evidence.id,
+        evidence=None if call.approval is None else call.approval.id,
         idempotency_key=part.idempotency_key(call),
         reporter=partial(_report, call, part),
     )

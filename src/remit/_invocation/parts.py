@@ -21,7 +21,6 @@ from remit._invocation import (
 from remit._invocation.ledger import Ledger
 from remit._model.consumer import ConsumerKey
 from remit._model.request import Invocation
-from remit._registry.entered import Entered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +37,7 @@ class Ahead:
     effective_input: effective_input.Part
     review: review.Part
     precondition: precondition.Part
-    entered: Entered
+    confirm: confirm.Known
     clock: Clock
     fault: Callable[[str, BaseException], None]
 

@@ -237,11 +237,11 @@ class LookAhead:
     It runs in a task of its own, in a copy of its caller's context, under the deadline the call would have.
     """
 
-    __slots__ = ("_clock", "_entered", "_fault", "_steps")
+    __slots__ = ("_clock", "_confirm", "_fault", "_steps")
 
     def __init__(self, parts: Ahead) -> None:
         self._clock = parts.clock
-        self._entered = parts.entered
+        self._confirm = parts.confirm
         self._fault = parts.fault
         self._steps: Sequence[Step] = (
             (envelope.accept, parts.envelope),
@@ -307,11 +307,18 @@ class LookAhead:
     def _passed(self, call: Call) -> Preflight:
         input = loads(call.canonical)
         assert isinstance(input, dict)
-        return _passing(call, input=input, question=confirm.question(call, self._entered))
+        standing = confirm.standing(call, self._confirm)
+        question = confirm.question(call, self._confirm) if standing is None else None
+        return _passing(call, input=input, question=question, standing=standing)
 
 
 def _passing(
-    call: Call, *, input: Mapping[str, Json] | None = None, question: Question | None = None, repeat: bool = False
+    call: Call,
+    *,
+    input: Mapping[str, Json] | None = None,
+    question: Question | None = None,
+    standing: str | None = None,
+    repeat: bool = False,
 ) -> Preflight:
     bound = call.live
     return Preflight(
@@ -320,6 +327,7 @@ def _passing(
         instance=bound.registration.instance,
         input=input,
         question=question,
+        standing=standing,
         repeat=repeat,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from remit._base.limits import Limits
+from remit._confirmation.standing import Standings
 from remit._invocation.call import Call
 from remit._model.consumer import Consumer
 from remit._model.effects import Effect, Kind
@@ -26,17 +27,23 @@ from remit.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What this phase needs; `viewer` asks for principal and host now, `version` is the consumer's own."""
+    """What this phase needs; `viewer` asks for principal and host now, `version` is the consumer's own.
+
+    `standings` hears who calls; a look ahead has none.
+    """
 
     registry: Registry
     viewer: Callable[[Consumer], Viewer]
     version: Callable[[Viewer], str]
     surface_id: str
     limits: Limits
+    standings: Standings | None = None
 
 
 def resolve(call: Call, part: Part) -> None:
     """Find the one live capability that is meant, or say why there is none."""
+    if part.standings is not None and part.standings.held:
+        part.standings.seen(call.consumer)
     viewer = part.viewer(call.consumer)
     call.viewer = viewer
     call.version_before = part.version(viewer)

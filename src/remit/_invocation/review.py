@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from remit._base.clock import Clock
+from remit._contract.plan import Plan
 from remit._invocation.call import Call, Later
 from remit._model.consumer import Consumer
 from remit._model.descriptor import Descriptor
@@ -47,7 +48,7 @@ def _decide(call: Call, decision: Deny | Required | None) -> None:
             call.confirmation_needed = decision
         case None:
             if needs_person(call.live.plan.descriptor, call.consumer):
-                call.confirmation_needed = Required()
+                call.confirmation_needed = Required(standing=may_stand(call.live.plan, call.consumer))
 
 
 def needs_person(descriptor: Descriptor, consumer: Consumer) -> bool:
@@ -61,6 +62,18 @@ def needs_person(descriptor: Descriptor, consumer: Consumer) -> bool:
     if descriptor.effect is Effect.DESTRUCTIVE:
         return True
     return bool(consumer.confirm) and confirms(consumer, descriptor)
+
+
+def may_stand(plan: Plan, consumer: Consumer) -> bool:
+    """Whether an approval for the session may answer for a person whom no policy asked for (SPEC 7.9).
+
+    Only where the declaration says `required`: `always`, and what this consumer's configuration always asks about, is
+    decided afresh each time; a sensitive field is never covered.
+    """
+    descriptor = plan.descriptor
+    if descriptor.confirmation is not Confirmation.REQUIRED or plan.sensitive:
+        return False
+    return not consumer.confirm or not confirms(consumer, descriptor)
 
 
 def confirms(consumer: Consumer, descriptor: Descriptor) -> bool:

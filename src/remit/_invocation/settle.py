@@ -152,7 +152,7 @@ def _happened(call: Call, error: AgentError | None) -> Happened:
 
 
 def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, happened: Happened) -> None:
-    bound, viewer = call.bound, call.viewer
+    bound, viewer, approval = call.bound, call.viewer, call.approval
     plan = None if bound is None else bound.plan
     level = Audit.METADATA if plan is None else plan.audit
     part.audit.append(
@@ -164,8 +164,8 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         correlation_id=call.correlation_id,
         consumer=call.key,
         principal=None if viewer is None or viewer.principal is None else viewer.principal.key,
-        decider=None if call.evidence is None else call.evidence.decided_by,
-        confirmation=None if call.evidence is None else call.evidence.id,
+        decider=None if approval is None else approval.decided_by,
+        confirmation=None if approval is None else approval.id,
         code=None if error is None else error.code,
         why=reason.why,
         votes=call.votes,

@@ -31,6 +31,7 @@ class AuditType(StrEnum):
     REGISTRATION = "registration"
     LATE_RESULT = "late-result"
     SUSPENSION = "suspension"
+    STANDING = "standing"
     FAULT = "fault"
     SLOW = "slow"
 
@@ -66,10 +67,10 @@ class AuditEntry:
     """One line of the journal (SPEC 9.2).
 
     `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
-    was told, `status` what a confirmation request became or what was done with a suspension, `why` the true reason (of
-    a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of the input where
-    text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at the level `full`
-    only, when their canonical form has at most 8,192 bytes and the journal's room for payloads still holds them;
+    was told, `status` what became of a confirmation request, a standing approval or a suspension, `why` the true reason
+    (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of the input
+    where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at the level
+    `full` only, when their canonical form has at most 8,192 bytes and the journal's room for payloads still holds them;
     `payload` says whether they are. `component` and `instance` stand in the entries of registrations, which the other
     entries name by `registration`.
     """

@@ -53,9 +53,9 @@ class LazySignal:
 class Context:
     """The call a handler or function serves; recognised by annotation, never by name.
 
-    `evidence` is the confirmation id whose approval this run spends, or None. `idempotency_key` is for backends: it is
-    equal for repeats of one invocation and tells nothing of the agent's own id (SPEC 10.4). `reporter` is where
-    `progress` goes, None when nobody listens.
+    `evidence` is the id of the request or standing approval that this run uses up, or None. `idempotency_key` is for
+    backends: it is equal for repeats of one invocation and tells nothing of the agent's own id (SPEC 10.4). `reporter`
+    is where `progress` goes, None when nobody listens.
     """
 
     capability: str

@@ -32,6 +32,8 @@ class Preflight:
     `registration` and `instance` say which live one is meant, `input` is the effective input, an own copy. `question`
     is there when a person has to approve; whether somebody could be asked, and evidence that was given, belong to later
     steps.
+    `standing` is the id of the approval for the session under which it would run: then nobody would be asked. Nothing
+    is used up, and until the call comes it may have ended.
     With `repeat` the id is one of a call that runs or is kept: its answer would be handed over and nothing run, so that
     there is neither input nor question.
     """
@@ -42,6 +44,7 @@ class Preflight:
     instance: str | None = None
     input: Mapping[str, object] | None = None
     question: Question | None = None
+    standing: str | None = None
     repeat: bool = False
 
     @property

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from remit._model.effects import Effect
+from remit._model.standing import StandingOffer
 
 
 class ConfirmationStatus(StrEnum):
@@ -35,7 +36,8 @@ class ConfirmationView:
 
     `input` is the exact effective input, whole; `digest` names what was shown and is given back when approving;
     `summary` is the author's or policy's text and stands beside the input, never instead. `approvers` are the
-    grants a decider needs, all of them; none when the principal decides. Times are aware UTC.
+    grants a decider needs, all of them; none when the principal decides. `standing` is what a person may choose beside
+    approving once, None where each call is decided afresh. Times are aware UTC.
     """
 
     id: str
@@ -62,3 +64,4 @@ class ConfirmationView:
     status: ConfirmationStatus
     cause: CancelCause | None = None
     decided_by: str | None = None
+    standing: StandingOffer | None = None

@@ -1,7 +1,7 @@
 """The exact input of a request, field by field, as a person reads it (SPEC 7.2)."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from remit._base.text import shown
@@ -19,12 +19,17 @@ class Field:
 
 def fields_of(view: ConfirmationView) -> tuple[Field, ...]:
     """Every leaf of the input, required fields first; nothing is joined and nothing is cut."""
-    first = [name for name in view.required if name in view.input]
-    names = [*first, *(name for name in view.input if name not in first)]
+    return rows_of(view.input, view.required, view.bound)
+
+
+def rows_of(input: Mapping[str, object], first: Collection[str], bound: Collection[str]) -> tuple[Field, ...]:
+    """Every leaf of an input; `first` names the fields that are shown before the others, `bound` those of the view."""
+    ahead = [name for name in first if name in input]
+    names = [*ahead, *(name for name in input if name not in ahead)]
     return tuple(
-        Field(path=shown(path), value=shown(json.dumps(leaf, ensure_ascii=False)), bound=name in view.bound)
+        Field(path=shown(path), value=shown(json.dumps(leaf, ensure_ascii=False)), bound=name in bound)
         for name in names
-        for path, leaf in _leaves(name, view.input[name])
+        for path, leaf in _leaves(name, input[name])
     )
 
 

@@ -61,7 +61,11 @@ class RequireConfirmation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Required:
-    """All policies together ask for a person: the first summary given, and every approver that any of them named."""
+    """A person is needed: the first summary that a policy gave, and every approver that any of them named.
+
+    `standing` says that a standing approval may satisfy it: the declaration alone asks, for no more than `required`.
+    """
 
     summary: str | None = None
     approvers: tuple[str, ...] = ()
+    standing: bool = False

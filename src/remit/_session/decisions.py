@@ -1,7 +1,10 @@
 """Deciding about requests of any open view, by a person of the host (SPEC 7.4)."""
 
+from collections.abc import Collection
+
 from remit._model.consumer import Decider
 from remit._model.request_view import ConfirmationView
+from remit._model.standing import StandingApproval
 from remit._session.session import Session
 from remit._session.views import Views
 
@@ -25,13 +28,19 @@ class Decisions:
         found = self._find(confirmation_id, decider)
         return None if found is None else found[1]
 
-    async def approve(self, confirmation_id: str, decider: Decider, *, digest: str) -> bool:
-        """Approve what was shown, named by its digest; False when it could not be decided like that any more."""
+    async def approve(
+        self, confirmation_id: str, decider: Decider, *, digest: str, standing: Collection[str] | None = None
+    ) -> bool:
+        """Approve what was shown, named by its digest; False when it could not be decided like that any more.
+
+        `standing` names the fields to leave free when it is approved for the session, too (SPEC 7.9).
+        """
         found = self._find(confirmation_id, decider)
         if found is None:
             return False
         try:
-            await found[0].surface.confirmations.approve(confirmation_id, decider, digest=digest)
+            confirmations = found[0].surface.confirmations
+            await confirmations.approve(confirmation_id, decider, digest=digest, standing=standing)
         except _NOT_DECIDED:
             return False
         return True
@@ -46,6 +55,21 @@ class Decisions:
         except _NOT_DECIDED:
             return False
         return True
+
+    def standing(self, decider: Decider) -> tuple[StandingApproval, ...]:
+        """What was approved for the session and this person could revoke, oldest first."""
+        found = [each for session in self._views.all() for each in session.surface.confirmations.standing(decider)]
+        return tuple(sorted(found, key=lambda each: each.given_at))
+
+    async def revoke(self, standing_id: str, decider: Decider) -> bool:
+        """Take back what was approved for the session; False when there is no such thing for this person."""
+        for session in self._views.all():
+            try:
+                await session.surface.confirmations.revoke(standing_id, decider)
+            except _NOT_DECIDED:
+                continue
+            return True
+        return False
 
     def _find(self, confirmation_id: str, decider: Decider) -> tuple[Session, ConfirmationView] | None:
         for session in self._views.all():

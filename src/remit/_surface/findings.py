@@ -24,6 +24,9 @@ LOOSER_ABOVE: Final = (
     "confirmation_input_bytes",
     "denials",
     "unanswered",
+    "standing_s",
+    "standing_uses",
+    "standing_per_session",
     "token_s",
 )
 LOOSER_BELOW: Final = ("denial_window_s", "denial_final_s")

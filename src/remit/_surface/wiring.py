@@ -184,12 +184,14 @@ class _Joined:
             envelope=envelope.Part(limits),
             ledger=ledger,
             stored_call=self.broker.stored,
-            resolve=resolve.Part(self.registry, self.viewers.of, self.versions.now, self.surface_id, limits),
+            resolve=resolve.Part(
+                self.registry, self.viewers.of, self.versions.now, self.surface_id, limits, self.broker.standings
+            ),
             authorize=authorize.Part(clock),
             effective_input=effective_input.Part(self.entered, limits),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
-            confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash),
+            confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash, limits),
             admit=admit.Part(admit.Lanes(limits), clock, limits),
             dispatch=dispatch.Part(self.viewers.of, self.broker, self.hub, authorize.refusal),
             execute=execute.Part(
@@ -224,7 +226,7 @@ class _Joined:
             effective_input=parts.effective_input,
             review=parts.review,
             precondition=parts.precondition,
-            entered=self.entered,
+            confirm=confirm.Known(self.entered, self.given.authority.hash, self.broker.standings.covering),
             clock=parts.clock,
             fault=self.audit.fault,
         )

@@ -1,6 +1,7 @@
 """The decision page: one request, shown whole, decided by its person's own form (SPEC 7.2 to 7.4)."""
 
 import inspect
+import json
 import secrets
 from collections.abc import Mapping
 from typing import Final, assert_never
@@ -15,7 +16,8 @@ from remit._base.clock import Clock
 from remit._base.digest import keyed_hex, same
 from remit._model.consumer import Decider, Principal
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
-from remit._model.shown_input import fields_of
+from remit._model.shown_input import fields_of, rows_of
+from remit._model.standing import StandingOffer
 from remit._session.decisions import Decisions
 from remit._session.port import Login
 from remit.gateway.pages.render import Renderer
@@ -28,6 +30,9 @@ DRAWN_MS: Final = 500
 FORM_MS: Final = 3_600_000
 _FORM_TYPE: Final = "application/x-www-form-urlencoded"
 
+_NOT_TAKEN: Final = (
+    "This answer was not taken. Approve once, or first revoke something that you approved for the session."
+)
 _ENDED: Final[Mapping[CancelCause, str]] = {
     CancelCause.UNMOUNTED: "the part of the page it belonged to has been closed",
     CancelCause.VIEW_RELOADED: "the page was loaded again",
@@ -57,6 +62,7 @@ class Approvals:
             Route(PATH, self.list, methods=["GET"], name="remit-confirmations"),
             Route(PATH + "/{id}", self.show, methods=["GET"], name="remit-confirmation"),
             Route(PATH + "/{id}", self.decide, methods=["POST"], name="remit-decision"),
+            Route(PATH + "/standing/{id}", self.revoke, methods=["POST"], name="remit-revocation"),
         ]
 
     async def list(self, request: Request) -> Response:
@@ -64,7 +70,16 @@ class Approvals:
         decider = await self._decider(request)
         if decider is None:
             return self._signed_out()
-        return self._renderer.page("list.html", requests=self._decisions.pending(decider), base=_base(request))
+        issued = self._now_ms()
+        return self._renderer.page(
+            "list.html",
+            requests=self._decisions.pending(decider),
+            standing=[
+                (each, rows_of(each.input, (), ()), f"{issued}.{self._mark(issued, decider, each.id)}")
+                for each in self._decisions.standing(decider)
+            ],
+            base=_base(request),
+        )
 
     async def show(self, request: Request) -> Response:
         """One request with its exact input."""
@@ -91,21 +106,35 @@ class Approvals:
         notice = self._objection(form, view, decider)
         if notice is not None:
             return self._page(request, view, decider, status=409, notice=notice)
-        if view.status is ConfirmationStatus.PENDING:
-            await self._settle(form["decision"], view, decider)
+        if view.status is ConfirmationStatus.PENDING and not await self._settle(form, view, decider):
+            view = self._decisions.get(view.id, decider) or view
+            if view.status is ConfirmationStatus.PENDING:
+                return self._page(request, view, decider, status=409, notice=_NOT_TAKEN)
         return RedirectResponse(f"{_base(request)}/{view.id}", status_code=303)
 
-    async def _settle(self, decision: str, view: ConfirmationView, decider: Decider) -> None:
-        if decision == "approve":
-            await self._decisions.approve(view.id, decider, digest=view.digest)
-        else:
-            await self._decisions.deny(view.id, decider)
+    async def revoke(self, request: Request) -> Response:
+        """Take back what this person approved for the session; afterwards the list says what still stands."""
+        refusal = _foreign(request)
+        decider = await self._decider(request)
+        if refusal is not None or decider is None:
+            return self._signed_out() if refusal is None else self._renderer.message(403, "Not revoked", refusal)
+        id, form = request.path_params["id"], await _form(request)
+        issued, _, mark = (form or {}).get("token", "").partition(".")
+        if not issued.isdigit() or not same(mark, self._mark(int(issued), decider, id)):
+            return self._renderer.message(403, "Not revoked", "This form is not of this page. Look again.")
+        await self._decisions.revoke(id, decider)
+        return RedirectResponse(_base(request), status_code=303)
+
+    async def _settle(self, form: Mapping[str, str], view: ConfirmationView, decider: Decider) -> bool:
+        if form["decision"] == "deny":
+            return await self._decisions.deny(view.id, decider)
+        return await self._decisions.approve(view.id, decider, digest=view.digest, standing=_freed(form, view))
 
     def _objection(self, form: Mapping[str, str], view: ConfirmationView, decider: Decider) -> str | None:
         if form.get("decision") not in {"approve", "deny"}:
             return "The form said neither approve nor deny."
         issued, _, mark = form.get("token", "").partition(".")
-        if not issued.isdigit() or not same(mark, self._mark(int(issued), view, decider)):
+        if not issued.isdigit() or not same(mark, self._mark(int(issued), decider, view.id, view.digest)):
             return "This form is not of this page. Look again, then decide."
         if not same(form.get("digest", ""), view.digest):
             return "The request is not the one that was shown. Look again, then decide."
@@ -128,13 +157,14 @@ class Approvals:
             pending=view.status is ConfirmationStatus.PENDING,
             state=view.status.value,
             state_text=state_text(view),
-            token=f"{issued}.{self._mark(issued, view, decider)}",
+            token=f"{issued}.{self._mark(issued, decider, view.id, view.digest)}",
+            free=() if view.standing is None else _free_fields(view.standing),
             notice=notice,
             base=_base(request),
         )
 
-    def _mark(self, issued: int, view: ConfirmationView, decider: Decider) -> str:
-        return keyed_hex(self._secret, canonical([issued, decider.tenant, decider.id, view.id, view.digest]))
+    def _mark(self, issued: int, decider: Decider, *what: str) -> str:
+        return keyed_hex(self._secret, canonical([issued, decider.tenant, decider.id, *what]))
 
     def _now_ms(self) -> int:
         return int(self._clock.now().timestamp() * 1000)
@@ -172,6 +202,20 @@ def state_text(view: ConfirmationView) -> str:
             return "Approved, and the approval has been used."
         case other:
             assert_never(other)
+
+
+def _free_fields(offer: StandingOffer) -> list[tuple[str, str]]:
+    """Name and schema of every field that may be left free, in the order of their names."""
+    return [
+        (name, json.dumps(offer.may_vary[name], sort_keys=True, ensure_ascii=False)) for name in sorted(offer.may_vary)
+    ]
+
+
+def _freed(form: Mapping[str, str], view: ConfirmationView) -> list[str] | None:
+    """The fields that the form leaves free; None when it approves this once."""
+    if view.standing is None or "session" not in form:
+        return None
+    return [name for number, (name, _) in enumerate(_free_fields(view.standing)) if f"free-{number}" in form]
 
 
 def _base(request: Request) -> str:

@@ -1,0 +1,43 @@
+"""The examples of docs/concepts/confirmation.md; runs as it is."""
+
+import asyncio
+from typing import Annotated
+
+from pydantic import Field
+
+from remit import Component, Consumer, Decider, Failed, Ok, Surface, action
+from remit.compiler import compile_app
+
+
+class OrderList(Component, type="orders.list"):
+    """The orders on the page."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, str] = {}
+
+    @action(confirmation="required", may_vary=("note",))
+    def annotate(self, order: str, note: Annotated[str, Field(max_length=200)]) -> None:
+        """Write the note of an order."""
+        self.notes[order] = note
+
+
+async def approve_for_the_session(surface: Surface, person: Decider) -> None:
+    for request in surface.confirmations.pending(person):
+        if request.standing is not None:  # the offer: what may vary, within which schema, how long, how often
+            await surface.confirmations.approve(request.id, person, digest=request.digest, standing=("note",))
+
+
+async def main() -> None:
+    surface = Surface(compile_app(__file__), principal="operator")
+    surface.confirmations.subscribe(lambda request: None)
+    agent = surface.connect(Consumer("copilot", kind="embedded"))
+    with surface.mount(OrderList()):
+        assert isinstance(await agent.call(OrderList.annotate, {"order": "o1", "note": "fragile"}), Failed)
+        await approve_for_the_session(surface, Decider("operator"))
+        for note in ("fragile", "very fragile"):
+            assert isinstance(await agent.call(OrderList.annotate, {"order": "o1", "note": note}), Ok)
+        assert isinstance(await agent.call(OrderList.annotate, {"order": "o2", "note": "fragile"}), Failed)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
