@@ -1,4 +1,4 @@
-"""The command line: `remit compile`, `remit inspect`, `remit check` (SPEC 13.1).
+"""The command line: `remit compile`, `inspect`, `check` and `diff` (SPEC 13.1).
 
 Exit codes: 0 clean, 1 findings, 2 could not run.
 """
@@ -7,6 +7,7 @@ import click
 
 from remit.cli.check import check
 from remit.cli.compile import compile_
+from remit.cli.diff import diff
 from remit.cli.inspect import inspect
 
 
@@ -18,4 +19,5 @@ def main() -> None:
 
 main.add_command(check)
 main.add_command(compile_)
+main.add_command(diff)
 main.add_command(inspect)

@@ -1,41 +1,66 @@
-"""`remit check`: does the reviewed contract equal the source?"""
+"""`remit check`: does the reviewed contract equal the source, and what changed since a base?"""
 
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import get_args
 
 import click
 
-from remit._contract.manifest import FILE_NAME, parse
-from remit.cli.project import compiled_project, project_option
-from remit.cli.report import changes, counts, table
-from remit.errors import DefinitionError
+from remit._contract.manifest import FILE_NAME, Manifest, parse
+from remit.cli.drift_report import Format, Report, Verbosity, rendered
+from remit.cli.gate import fail_on_option
+from remit.cli.project import compiled_project, could_not_run, project_option
+from remit.cli.report import counts
+from remit.compiler import Drift, drift, manifest_at
+from remit.errors import CompileError, DefinitionError
 
 FOUND = 1
 
 
 @click.command()
 @project_option
-def check(start: Path) -> None:
-    """Compile in memory and compare with remit.contract.json. Exit 0: equal; 1: it differs; 2: could not compile."""
+@click.option("--base", metavar="REF", help="Also show every change since the contract of this git revision.")
+@fail_on_option
+@click.option("--format", "form", type=click.Choice(get_args(Format)), default="human", help="How to tell it.")
+@click.option(
+    "--verbosity", type=click.Choice(get_args(Verbosity)), default="normal", help="How much of it, for people."
+)
+def check(start: Path, base: str | None, fails: frozenset[Drift], form: Format, verbosity: Verbosity) -> None:
+    """Compile in memory and compare with remit.contract.json; with --base, with that of a git revision too.
+
+    Exit 0: equal, and no change of a class that fails; 1: findings; 2: could not run.
+    """
     root, compiled = compiled_project(start)
+    recorded, broken = _recorded(root)
+    equals = recorded is not None and recorded.hash == compiled.manifest.hash
+    try:
+        old = recorded if base is None else manifest_at(root, base)
+    except CompileError as problem:
+        could_not_run(problem.findings)
+    report = Report(
+        drifted=drift(old, compiled.manifest, compiled.places),
+        base=FILE_NAME if base is None else base,
+        fails=frozenset() if base is None else fails,  # without a base only one thing matters: whether they are equal
+        equals=equals,
+        adopted=old is None,
+    )
+    if form == "human" and base is None and equals:
+        click.echo(f"{FILE_NAME} equals the source: {counts(compiled.manifest)}")
+    else:
+        click.echo(rendered(report, form, verbosity))
+    if broken is not None:
+        click.echo(broken, err=form != "human")
+    if not equals:
+        click.echo("do  remit compile; review; commit", err=form != "human")
+    sys.exit(FOUND if report.failed else 0)
+
+
+def _recorded(root: Path) -> tuple[Manifest | None, str | None]:
+    """The contract beside the project file, and what is wrong with it."""
     file = root / FILE_NAME
     if not file.is_file():
-        _end(f"there is no {FILE_NAME}", counts(compiled.manifest) + " in the source")
+        return None, f"there is no {FILE_NAME}"
     try:
-        recorded = parse(file.read_bytes())
+        return parse(file.read_bytes()), None
     except DefinitionError as problem:
-        _end(f"{problem.subject} {problem.rule}")
-    if recorded.hash == compiled.manifest.hash:
-        click.echo(f"{FILE_NAME} equals the source: {counts(recorded)}")
-        return
-    rows = changes(recorded, compiled.manifest)
-    click.echo(table(("", "what", "how"), rows))
-    _end(f"{len(rows)} {'change' if len(rows) == 1 else 'changes'}; {FILE_NAME} does not equal the source")
-
-
-def _end(*lines: str) -> NoReturn:
-    for line in lines:
-        click.echo(line)
-    click.echo("do  remit compile; review; commit")
-    sys.exit(FOUND)
+        return None, f"{problem.subject} {problem.rule}"

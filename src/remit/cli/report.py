@@ -8,9 +8,8 @@ from typing import cast
 from remit._base.boundary import Json
 from remit._contract.manifest import Block, Manifest
 from remit._contract.operation import OperationRecord
-from remit._model.consumer import IN_PROCESS_DOORS
 from remit._model.effects import Confirmation
-from remit._model.pattern import Patterns
+from remit.compiler.drift import opened
 
 NOBODY = "-"
 
@@ -58,7 +57,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         confirmation=str(block["confirmation"]),
         decides=_decides(block),
         audit=str(block["audit"]),
-        doors=_doors(manifest, block),
+        doors=opened(manifest, block),
         policies=(*_policies(component), *_policies(block)),
         bound=tuple(cast("list[str]", block.get("bound") or [])),
         reason=None if block["reason"] is None else str(block["reason"]),
@@ -82,20 +81,6 @@ def _decides(block: Block) -> str:
             return who
         case Confirmation.ALWAYS:
             return f"{who}, each time"
-
-
-def _doors(manifest: Manifest, block: Block) -> dict[str, str]:
-    """`doors=` is a ceiling: with it, no pattern opens another door; without it, in-process doors are open."""
-    declared = cast("list[str] | None", block["doors"])
-    if declared is not None:
-        return dict.fromkeys(declared, "doors=")
-    opened: dict[str, str] = {}
-    opened.update((door, "in-process") for door in IN_PROCESS_DOORS)
-    for door, texts in manifest.exposure.items():
-        matching = [text for text in texts if str(block["id"]) in Patterns([text])]
-        if matching:
-            opened[door] = matching[0]
-    return opened
 
 
 def counts(manifest: Manifest) -> str:
@@ -172,47 +157,3 @@ def as_json(lines: list[Line], manifest: Manifest, offered: Mapping[str, Operati
         "offered": sorted(f"domain:{name}" for name in offered if name not in manifest.operations),
     }
     return json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False)
-
-
-def changes(recorded: Manifest, source: Manifest) -> list[tuple[str, str, str]]:
-    """(sign, what, how) for everything in which the source differs from the recorded contract."""
-    found: list[tuple[str, str, str]] = []
-    for before, after in (
-        (_by_name(recorded.components), _by_name(source.components)),
-        (_by_name(recorded.capabilities), _by_name(source.capabilities)),
-        (_operations(recorded), _operations(source)),
-        (_head(recorded), _head(source)),
-    ):
-        found += [("-", name, "recorded, not in the source") for name in sorted(before.keys() - after.keys())]
-        found += [("+", name, "in the source, not recorded") for name in sorted(after.keys() - before.keys())]
-        for name in sorted(before.keys() & after.keys()):
-            fields = sorted({*before[name], *after[name]} - {"hash"})
-            changed = [each for each in fields if before[name].get(each) != after[name].get(each)]
-            found += [("~", name, _change(each, before[name].get(each), after[name].get(each))) for each in changed]
-    return found
-
-
-def _by_name(blocks: Mapping[str, Block] | Mapping[tuple[str, str], Block]) -> dict[str, Block]:
-    return {key if isinstance(key, str) else f"{key[1]} in {key[0]}": block for key, block in blocks.items()}
-
-
-def _operations(manifest: Manifest) -> dict[str, Block]:
-    return {f"operation {name}": record.to_json() for name, record in manifest.operations.items()}
-
-
-def _head(manifest: Manifest) -> dict[str, Block]:
-    return {
-        "[tool.remit]": {
-            "policies": list(manifest.policies),
-            "exposure": {door: list(texts) for door, texts in manifest.exposure.items()},
-        }
-    }
-
-
-def _change(field: str, before: Json, after: Json) -> str:
-    return f"{field}  {_short(before)} → {_short(after)}"
-
-
-def _short(value: Json) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,194 @@
+"""What a change of one field of the contract means for those who sign it (SPEC 13.6).
+
+One rule a field, in one table; a field without a rule counts as widening and breaking, so that a new field of the
+contract cannot pass unweighed.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, cast
+
+from remit._base.boundary import Json
+from remit._base.limits import Limits
+from remit._model.effects import Audit, Confirmation, Effect
+from remit._schema.compare import At, Difference
+
+
+class Drift(StrEnum):
+    """What a change means: an agent may do more, a call that worked fails, an agent may do less, or neither."""
+
+    WIDENING = "widening"
+    BREAKING = "breaking"
+    NARROWING = "narrowing"
+    NEUTRAL = "neutral"
+
+
+Classes = frozenset[Drift]
+Rule = Callable[[Json, Json], Classes]
+
+NEUTRAL: Final[Classes] = frozenset({Drift.NEUTRAL})
+WIDENING: Final[Classes] = frozenset({Drift.WIDENING})
+NARROWING: Final[Classes] = frozenset({Drift.NARROWING})
+BREAKING: Final[Classes] = frozenset({Drift.BREAKING})
+UNKNOWN: Final[Classes] = frozenset({Drift.WIDENING, Drift.BREAKING})
+
+_EFFECTS: Final = (
+    Effect.READ,
+    Effect.SERVER_QUERY,
+    Effect.LOCAL_STATE,
+    Effect.NAVIGATION,
+    Effect.SERVER_MUTATION,
+    Effect.EXTERNAL_SIDE_EFFECT,
+    Effect.DESTRUCTIVE,
+)
+_AUDITS: Final = tuple(Audit)
+
+
+def weigh(field: str, before: Json, after: Json) -> Classes:
+    """The classes of one changed field of a capability, a component, an operation or the head; schemas stand apart."""
+    return RULES.get(field, _unknown)(before, after)
+
+
+def weigh_input(difference: Difference) -> Classes:
+    """The class of one place of an input: looser is widening, what was valid and no longer is is breaking."""
+    return _either(difference.looser, WIDENING) | _either(difference.tighter, BREAKING) or NEUTRAL
+
+
+def weigh_output(difference: Difference) -> Classes:
+    """The class of one place of an output: what discloses more is widening, a field that is gone is breaking."""
+    match difference.at:
+        case At.ADDED:
+            return WIDENING
+        case At.GONE | At.OPTIONAL:
+            return BREAKING
+        case At.REQUIRED:
+            return NARROWING
+        case At.KEYS:
+            return WIDENING if difference.looser else NARROWING
+        case At.WORDS:
+            return NEUTRAL
+        case At.VALUE:
+            narrower = difference.tighter and not difference.looser
+            found = _either(difference.looser, WIDENING) | _either(difference.disjoint, BREAKING)
+            return found | _either(narrower, NARROWING) or NEUTRAL
+
+
+def weigh_presence(before: Json, after: Json, *, output: bool) -> Classes:
+    """The class of a whole schema that came or went: none is no promise at all."""
+    if not output:
+        return UNKNOWN
+    return NARROWING if before is None else UNKNOWN
+
+
+def _either(holds: bool, classes: Classes) -> Classes:
+    return classes if holds else frozenset()
+
+
+def _unknown(_before: Json, _after: Json) -> Classes:
+    return UNKNOWN
+
+
+def _neutral(_before: Json, _after: Json) -> Classes:
+    return NEUTRAL
+
+
+def _set(before: Json, after: Json, *, more: Classes, fewer: Classes) -> Classes:
+    olds, news = _members(before), _members(after)
+    return _either(bool(news - olds), more) | _either(bool(olds - news), fewer) or NEUTRAL
+
+
+def _members(value: Json) -> frozenset[str]:
+    return frozenset(str(each) for each in value) if isinstance(value, list) else frozenset()
+
+
+def _more_is_wider(before: Json, after: Json) -> Classes:
+    return _set(before, after, more=WIDENING, fewer=NARROWING)
+
+
+def _fewer_is_wider(before: Json, after: Json) -> Classes:
+    return _set(before, after, more=NARROWING, fewer=WIDENING)
+
+
+def _true_is_wider(_before: Json, after: Json) -> Classes:
+    return WIDENING if after is True else NARROWING
+
+
+def _true_is_narrower(_before: Json, after: Json) -> Classes:
+    return NARROWING if after else WIDENING
+
+
+def _effect(before: Json, after: Json) -> Classes:
+    """Lower is wider; across the line between reading and writing both directions are, for either misleads somebody."""
+    old, new = Effect(str(before)), Effect(str(after))
+    crosses = old.reads_only != new.reads_only
+    return WIDENING if crosses or _EFFECTS.index(new) < _EFFECTS.index(old) else NARROWING
+
+
+def _confirmation(before: Json, after: Json) -> Classes:
+    if before is None or after is None:  # what a backend says of its own operation: nothing, or a level
+        return WIDENING if after is None else NARROWING
+    return WIDENING if Confirmation(str(after)).rank < Confirmation(str(before)).rank else NARROWING
+
+
+def _approver(before: Json, _after: Json) -> Classes:
+    """From the principal to a grant is stricter; other people, or the principal again, are not for us to judge."""
+    return NARROWING if before is None else WIDENING
+
+
+def _audit(before: Json, after: Json) -> Classes:
+    lower = _AUDITS.index(Audit(str(after))) < _AUDITS.index(Audit(str(before)))
+    return WIDENING if lower else NARROWING
+
+
+def _spend_time(before: Json, after: Json) -> Classes:
+    usual = Limits().spend_s
+    return WIDENING if _number(after, usual) > _number(before, usual) else NARROWING
+
+
+def _number(value: Json, usual: float) -> float:
+    return value if isinstance(value, int | float) else usual
+
+
+def _policies(before: Json, after: Json) -> Classes:
+    """A policy or a method of one that is lost is wider; so is another class under the same name, which is unread."""
+    olds, news = _by_name(before), _by_name(after)
+    found: Classes = _either(bool(news.keys() - olds.keys()), NARROWING) | _either(
+        bool(olds.keys() - news.keys()), WIDENING
+    )
+    for name in olds.keys() & news.keys():
+        old, new = olds[name], news[name]
+        if old["class"] != new["class"]:
+            found |= WIDENING
+        methods = _fewer_is_wider(old["methods"], new["methods"])
+        found |= methods - NEUTRAL
+    return found or NEUTRAL
+
+
+def _by_name(policies: Json) -> dict[str, dict[str, Json]]:
+    return {str(each["name"]): each for each in cast("list[dict[str, Json]]", policies)}
+
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {
+        "title": _neutral,
+        "description": _neutral,
+        "tags": _neutral,
+        "deprecated": _neutral,
+        "reason": _neutral,
+        "timeout": _neutral,
+        "kind": _unknown,
+        "operation": _unknown,
+        "effect": _effect,
+        "idempotent": _true_is_wider,
+        "reversible": _true_is_wider,
+        "confirmation": _confirmation,
+        "approver": _approver,
+        "spend_time": _spend_time,
+        "audit": _audit,
+        "policies": _policies,
+        "required policies": _fewer_is_wider,
+        "bound": _fewer_is_wider,
+    }
+)
+"""Fields by name. Doors and exposure are weighed door by door, schemas place by place."""

@@ -1,0 +1,98 @@
+"""The rule of each field of the contract, and of the fields that have none (SPEC 13.6)."""
+
+from pathlib import Path
+
+import pytest
+
+from remit._base.boundary import Json
+from remit._schema.compare import Covers, covers, differences
+from remit._schema.phrase import phrase
+from remit.compiler import Drift, compile_project
+from remit.compiler.drift import APART
+from remit.compiler.weigh import RULES, UNKNOWN, weigh, weigh_input, weigh_output
+
+EVERYTHING = '''
+from remit import Component, Procedures, observation, reference
+
+backend = Procedures()
+
+@backend.operation("devices.disable", effect="destructive")
+async def disable(ids: list[str]) -> int:
+    """Disable devices."""
+    return 1
+
+class Table(Component, type="devices.table"):
+    """Table of devices."""
+
+    @observation
+    def read_state(self) -> int:
+        """Visible devices."""
+        return 1
+
+    disable = reference("domain:devices.disable")
+'''
+
+
+@pytest.mark.requirement("13.6-what-is-unweighed-is-wide")
+def test_a_field_without_a_rule_is_widening_and_breaking() -> None:
+    assert weigh("something new", None, True) == UNKNOWN
+
+
+@pytest.mark.requirement("13.6-what-is-unweighed-is-wide")
+def test_every_field_of_a_contract_has_a_rule(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.remit]\nentries = ["app"]\n', encoding="utf-8")
+    (tmp_path / "app.py").write_text(EVERYTHING, encoding="utf-8")
+    manifest = compile_project(tmp_path).manifest
+    operations = [record.to_json() for record in manifest.operations.values()]
+    fields = {
+        name
+        for block in (*manifest.components.values(), *manifest.capabilities.values(), *operations)
+        for name in block
+    }
+    assert fields - RULES.keys() - APART == set()
+
+
+@pytest.mark.requirement("13.6-containment-decides")
+def test_what_cannot_be_decided_is_breaking_and_widening() -> None:
+    before: dict[str, Json] = {"type": "string", "pattern": "^a+$"}
+    after: dict[str, Json] = {"type": "string", "pattern": "^a*$"}
+    assert covers(after, before) is Covers.UNKNOWN
+    (found,) = differences(before, after)
+    assert weigh_input(found) == {Drift.WIDENING, Drift.BREAKING}
+    assert weigh_output(found) == {Drift.WIDENING}
+
+
+@pytest.mark.requirement("13.6-containment-decides")
+def test_a_change_inside_a_shared_definition_is_found_where_it_is_used() -> None:
+    def schema(values: list[Json]) -> dict[str, Json]:
+        row: Json = {"type": "object", "properties": {"state": {"enum": values}}, "additionalProperties": False}
+        return {
+            "type": "object",
+            "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}}},
+            "$defs": {"Row": row},
+        }
+
+    (found,) = differences(schema(["on"]), schema(["on", "off"]))
+    assert (found.path, found.before, found.after) == ("rows[].state", "one of on", "one of on, off")
+    assert (found.looser, found.tighter) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({}, "anything"),
+        ({"type": "string", "minLength": 1, "maxLength": 9}, "text of 1 to 9 characters"),
+        ({"type": "string", "format": "date"}, "text in the form date"),
+        ({"type": "integer", "minimum": 1, "exclusiveMaximum": 5}, "integer at least 1 below 5"),
+        ({"type": ["string", "null"], "maxLength": 3}, "text of at most 3 characters or null"),
+        ({"type": "array", "items": {"type": "boolean"}, "minItems": 2}, "list of 2 or more each true or false"),
+        ({"type": "array", "items": {"type": "number"}}, "list of number"),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": False}, "object of a?"),
+        ({"type": "object", "properties": {"a": {}}, "required": ["a"]}, "object of a, any other key"),
+        ({"const": "on"}, "only on"),
+        ({"enum": [*range(10)]}, "one of 0, 1, 2, 3, 4, 5, 6, 7, and 2 more"),
+        ({"anyOf": [{"type": "null"}, {"const": 1}]}, "null or only 1"),
+    ],
+)
+def test_a_schema_is_told_in_words(schema: dict[str, Json], words: str) -> None:
+    assert phrase(schema) == words
