@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from remit._model.effects import Effect
 from remit._model.ids import RegistrationId
 from remit._model.listing import Listed, ListedComponent
+from remit._model.prefix import begins
 from remit._registry.snapshot import Capture
 
 
@@ -36,7 +37,7 @@ class Filter:
             (self.include_unavailable or listed.available)
             and (self.effects is None or descriptor.effect in self.effects)
             and (self.tags is None or not set(self.tags).isdisjoint(descriptor.tags))
-            and (self.prefixes is None or any(_begins(listed, prefix) for prefix in self.prefixes))
+            and (self.prefixes is None or any(begins(listed, prefix) for prefix in self.prefixes))
         )
 
 
@@ -100,8 +101,3 @@ def _count(components: Iterable[ListedComponent], references: Sequence[Listed]) 
 
 def _bytes(form: object) -> int:
     return len(json.dumps(form, ensure_ascii=False, separators=(",", ":"), default=dict).encode())
-
-
-def _begins(listed: Listed, prefix: str) -> bool:
-    text = listed.id if ":" in prefix else listed.descriptor.component
-    return text == prefix or text.startswith(prefix + ".")

@@ -1,7 +1,7 @@
 """One consumer's everyday handle on a surface: who is asking is said once (SPEC 6.1)."""
 
-from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Collection, Mapping
+from typing import Literal, Protocol, overload, runtime_checkable
 
 from remit._model.consumer import Consumer, ConsumerKind
 from remit._model.listing import Listed
@@ -10,6 +10,7 @@ from remit._model.port import SurfacePort
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._toolset.direct import Toolset
+from remit._toolset.meta import MetaToolset
 
 
 @runtime_checkable
@@ -63,9 +64,34 @@ class Connection:
         )
         return await self._port.invoke(request, self.consumer, timeout=timeout, progress=progress)
 
-    def toolset(self) -> Toolset:
-        """The same as tools for a model; an embedded consumer's waits for the person and answers once (SPEC 7.7)."""
-        return Toolset(self._port, self.consumer, waits=self.consumer.kind is ConsumerKind.EMBEDDED)
+    @overload
+    def toolset(self, *, mode: Literal["direct"] = "direct") -> Toolset: ...
+
+    @overload
+    def toolset(
+        self, *, mode: Literal["meta"], prefixes: Collection[str] | None = None, budget: int | None = None
+    ) -> MetaToolset: ...
+
+    def toolset(
+        self,
+        *,
+        mode: Literal["direct", "meta"] = "direct",
+        prefixes: Collection[str] | None = None,
+        budget: int | None = None,
+    ) -> Toolset | MetaToolset:
+        """The same as tools for a model; an embedded consumer's waits for the person and answers once (SPEC 7.7).
+
+        `mode="direct"`: one tool a capability. `mode="meta"`: three fixed tools, for views with more capabilities than
+        a model should carry; `prefixes` is then the most that is shown, `budget` the bytes of one answer (SPEC 12.4).
+        """
+        waits = self.consumer.kind is ConsumerKind.EMBEDDED
+        if mode == "meta":
+            return MetaToolset(self._port, self.consumer, waits=waits, prefixes=prefixes, budget=budget)
+        if mode != "direct":
+            raise ValueError(f'a toolset has the modes "direct" and "meta", not {mode!r}')
+        if prefixes is not None or budget is not None:
+            raise TypeError('prefixes and budget belong to toolset(mode="meta"): every tool of a direct one is listed')
+        return Toolset(self._port, self.consumer, waits=waits)
 
 
 def _id_of(capability: object) -> str:

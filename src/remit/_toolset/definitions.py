@@ -85,11 +85,12 @@ class Definitions:
         """The definition of a capability, as this consumer is told about it."""
         found = self._kept.get(descriptor)
         if found is None:
-            found = define(descriptor, asks=self._asks(descriptor))
+            found = define(descriptor, asks=self.asks(descriptor))
             self._kept.put(descriptor, found)
         return found
 
-    def _asks(self, descriptor: Descriptor) -> bool:
+    def asks(self, descriptor: Descriptor) -> bool:
+        """Whether this consumer needs a person for it, whatever the contract declares (SPEC 5.1)."""
         return descriptor.effect.value in self._confirm or descriptor.id in self._patterns
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from remit._base.clock import Clock, SystemClock
 from remit._base.ident import is_invocation_id
@@ -88,6 +88,29 @@ class _Names:
     pins: Mapping[str, Pin]
 
 
+class Calling(Protocol):
+    """What calls tools: the toolset of either mode."""
+
+    async def invoke(
+        self, call: ToolCall, *, timeout: float | None = None, progress: ProgressListener | None = None
+    ) -> ToolResult:
+        """Run one call and answer at once."""
+        ...
+
+    async def continue_(self, confirmation_id: str) -> ToolResult:
+        """Run the stored exact call of a request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Where the answer of a person is waited for."""
+
+    port: SurfacePort
+    consumer: Consumer
+    limits: Limits
+
+
 class Toolset:
     """The capabilities of one surface as tools for one consumer's model.
 
@@ -168,16 +191,9 @@ class Toolset:
         own_id = None if call_id is None else as_invocation_id(call_id)
         call = ToolCall(name=name, arguments=arguments, id=own_id)
         result = await self.invoke(call, timeout=timeout, progress=progress)
-        request = result.confirmation_id if self._waits else None
-        if request is not None:
-            # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
-            decided = await self._port.decided(request, self._consumer, timeout=self._limits.decide_s + 1.0)
-            if decided in ENDED:
-                # The call itself could not say it: its component or the whole view may have ended too.
-                result = replace(await self.continue_(request), name=name)
-            elif decided is not None:
-                evidence = replace(call, confirmation=request, registration=result.registration)
-                result = await self.invoke(evidence, timeout=timeout, progress=progress)
+        if self._waits:
+            person = Person(self._port, self._consumer, self._limits)
+            result = await until_decided(self, call, result, person, timeout=timeout, progress=progress)
         return replace(result, call_id=call_id)
 
     async def invoke(
@@ -193,7 +209,7 @@ class Toolset:
             present = self._told_anew(call.name)
             registration = None if present is None else present.registration
             outcome = outcome if present is None else with_present(outcome, call.name, present)
-        elif listed is not None and _read_component(listed, outcome):
+        elif listed is not None and read_component(listed, outcome):
             self._pins.observed(listed.registration, target.present)
         called = Called(
             name=call.name,
@@ -284,6 +300,30 @@ class Toolset:
         return _Target(invocation=invocation, listed=listed, present=names.pins, surface_id=snapshot.surface_id)
 
 
+async def until_decided(
+    tools: Calling,
+    call: ToolCall,
+    asked: ToolResult,
+    person: Person,
+    *,
+    timeout: float | None,
+    progress: ProgressListener | None,
+) -> ToolResult:
+    """Wait for the person whom an answer needs, then answer once; any other answer stays as it is (SPEC 7.7)."""
+    request = asked.confirmation_id
+    if request is None:
+        return asked
+    # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
+    decided = await person.port.decided(request, person.consumer, timeout=person.limits.decide_s + 1.0)
+    if decided in ENDED:
+        # The call itself could not say it: its component or the whole view may have ended too.
+        return replace(await tools.continue_(request), name=call.name)
+    if decided is None:
+        return asked
+    evidence = replace(call, confirmation=request, registration=asked.registration)
+    return await tools.invoke(evidence, timeout=timeout, progress=progress)
+
+
 def addressed(listed: Listed) -> str:
     """The instance as `invoke` takes it: references are told apart by `type/instance` (SPEC 10.10)."""
     if listed.descriptor.kind is Kind.REFERENCE:
@@ -308,5 +348,6 @@ def state_of(listed: Listed) -> dict[str, object]:
     return state
 
 
-def _read_component(listed: Listed, outcome: Outcome) -> bool:
+def read_component(listed: Listed, outcome: Outcome) -> bool:
+    """Whether a call has shown its consumer the present state of a component (SPEC 12.1)."""
     return listed.descriptor.kind is Kind.OBSERVATION and not isinstance(outcome, Failed)

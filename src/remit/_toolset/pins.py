@@ -14,11 +14,12 @@ UNLISTED: Final = "unlisted"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """One name as it was listed: capability id, instance as `invoke` takes it, and registration."""
+    """One name as it was listed: capability id, instance as `invoke` takes it, registration, and whether it reads."""
 
     id: str
     instance: str
     registration: str
+    reads: bool = False
 
 
 class Pins:
@@ -54,6 +55,11 @@ class Pins:
         if not present.keys() <= self._listed.keys():
             for name, pin in present.items():
                 self._listed.setdefault(name, pin)
+
+    def of_capability(self, capability_id: str) -> tuple[Pin, ...]:
+        """All pins of one capability id, gone ones after listed ones."""
+        pins = (*self._listed.values(), *(pin for _, pin in self._gone.items()))
+        return tuple(pin for pin in pins if pin.id == capability_id)
 
     def told(self, name: str, pin: Pin) -> None:
         """Renew one pin: an answer has just shown the consumer what the name means now."""
