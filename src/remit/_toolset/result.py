@@ -63,13 +63,15 @@ def to_result(outcome: Outcome, called: Called) -> ToolResult:
         structured = _structured(outcome.output, called.definition)
     else:
         text, structured = refusal(outcome.error)
+    # What is not there has no registration, whatever was called and whatever the caller had been shown (SPEC 4.7).
+    unknown = isinstance(outcome, Failed) and outcome.error.code is ErrorCode.CAPABILITY_NOT_FOUND
     return ToolResult(
         name=called.name,
         call_id=called.call_id,
         outcome=outcome,
         text=text,
         structured=structured,
-        registration=called.registration,
+        registration=None if unknown else called.registration,
         surface_id=called.surface_id,
     )
 
