@@ -8,7 +8,7 @@ from remit._base.boundary import Json
 from remit._contract.manifest import Block, Manifest, RowKey
 from remit._model.consumer import IN_PROCESS_DOORS
 from remit._model.pattern import Patterns
-from remit._schema.compare import ABSENT, differences
+from remit._schema.difference import ABSENT, differences
 from remit._schema.phrase import phrase, value_text
 from remit.compiler.weigh import (
     NARROWING,

@@ -12,7 +12,7 @@ from typing import Final, cast
 from remit._base.boundary import Json
 from remit._base.limits import Limits
 from remit._model.effects import Audit, Confirmation, Effect
-from remit._schema.compare import At, Difference
+from remit._schema.difference import At, Difference
 
 
 class Drift(StrEnum):
