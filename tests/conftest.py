@@ -10,6 +10,8 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.error_matrix import watch
+
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_FLAGS = [
     "--disable-gpu",
@@ -25,6 +27,17 @@ CHROMIUM_FLAGS = [
 hypothesis.settings.register_profile("remit", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("remit-ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("remit-ci" if os.environ.get("CI") else "remit")
+
+
+ERRORS = watch()
+
+
+@pytest.fixture(autouse=True)
+def every_error_fits_the_matrix() -> Iterator[None]:
+    """Whatever an agent was told in the test stands so in `spec/error-matrix.toml`."""
+    yield
+    broken, ERRORS.broken = sorted(set(ERRORS.broken)), []
+    assert broken == []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

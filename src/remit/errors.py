@@ -12,50 +12,21 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from remit._base.codes import (
+    MATRIX,
+    FailedReason,
+    InvalidReason,
+    LimitedReason,
+    Origin,
+    StaleReason,
+    UnmountedPhase,
+)
+from remit._base.codes import ErrorCode as ErrorCode
+from remit._base.codes import Happened as Happened
+from remit._base.codes import RetryAdvice as RetryAdvice
 from remit._base.text import clean_line
 
 REASON_CHARACTERS = 200
-
-
-class ErrorCode(StrEnum):
-    """The closed set of codes an agent can meet (SPEC 8.1)."""
-
-    CAPABILITY_NOT_FOUND = "CAPABILITY_NOT_FOUND"
-    CAPABILITY_NOT_AVAILABLE = "CAPABILITY_NOT_AVAILABLE"
-    AMBIGUOUS_INSTANCE = "AMBIGUOUS_INSTANCE"
-    COMPONENT_UNMOUNTED = "COMPONENT_UNMOUNTED"
-    STALE_CAPABILITY = "STALE_CAPABILITY"
-    INVOCATION_CONFLICT = "INVOCATION_CONFLICT"
-    INVALID_INPUT = "INVALID_INPUT"
-    NOT_AUTHENTICATED = "NOT_AUTHENTICATED"
-    NOT_AUTHORIZED = "NOT_AUTHORIZED"
-    PRECONDITION_FAILED = "PRECONDITION_FAILED"
-    CONFIRMATION_REQUIRED = "CONFIRMATION_REQUIRED"
-    CONFIRMATION_INVALID = "CONFIRMATION_INVALID"
-    RATE_LIMITED = "RATE_LIMITED"
-    TIMEOUT = "TIMEOUT"
-    CANCELLED = "CANCELLED"
-    EXECUTION_FAILED = "EXECUTION_FAILED"
-    SURFACE_UNREACHABLE = "SURFACE_UNREACHABLE"
-
-
-class RetryAdvice(StrEnum):
-    """What the caller may do about an error (SPEC 8.1)."""
-
-    NO = "no"
-    YES = "yes"
-    AFTER_REFRESH = "after-refresh"
-    WITH_CHANGES = "with-changes"
-    WITH_CONFIRMATION = "with-confirmation"
-    AFTER_DELAY = "after-delay"
-
-
-class Happened(StrEnum):
-    """What is known of the effect of a call that failed (SPEC 8.1): none, done or unknown."""
-
-    NONE = "none"
-    DONE = "done"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,79 +60,52 @@ class Refusal(Exception):
         self.cause = cause
 
 
-# One constructor a code. Messages are fixed; only `details` vary.
+# One constructor a code. Sentences and advice are the matrix's; only `details` vary.
+
+
+def _error(
+    code: ErrorCode, details: Mapping[str, object] = NOTHING, *, retry: RetryAdvice | None = None, sentence: int = 0
+) -> AgentError:
+    ruling = MATRIX[code]
+    return AgentError(code=code, message=ruling.messages[sentence], retry=retry or ruling.retries[0], details=details)
 
 
 def capability_not_found() -> AgentError:
     """One answer for the hidden, the unmounted that was never shown, the malformed and the made-up."""
-    return AgentError(
-        code=ErrorCode.CAPABILITY_NOT_FOUND,
-        message="There is no such capability here. Stop: do not look for another way; list what is available now.",
-        retry=RetryAdvice.AFTER_REFRESH,
-    )
+    return _error(ErrorCode.CAPABILITY_NOT_FOUND)
 
 
 def capability_not_available(reason: str) -> AgentError:
     """Listed, but not possible now; `reason` is the author's, the framework's or a policy's run-time text."""
-    return AgentError(
-        code=ErrorCode.CAPABILITY_NOT_AVAILABLE,
-        message="This capability is not available at the moment.",
-        retry=RetryAdvice.AFTER_REFRESH,
-        details={"reason": clean_line(reason, REASON_CHARACTERS)},
-    )
+    return _error(ErrorCode.CAPABILITY_NOT_AVAILABLE, {"reason": clean_line(reason, REASON_CHARACTERS)})
 
 
 def ambiguous_instance(instances: Sequence[str]) -> AgentError:
     """Several visible instances answer to the id."""
-    return AgentError(
-        code=ErrorCode.AMBIGUOUS_INSTANCE,
-        message="Several instances offer this capability. Name one of them.",
-        retry=RetryAdvice.WITH_CHANGES,
-        details={"instances": list(instances)},
-    )
+    return _error(ErrorCode.AMBIGUOUS_INSTANCE, {"instances": list(instances)})
 
 
 def ambiguous_view(views: Sequence[Mapping[str, object]]) -> AgentError:
     """Several views are open and none is chosen (SPEC 11.12)."""
-    return AgentError(
-        code=ErrorCode.AMBIGUOUS_INSTANCE,
-        message="Several views are open. Choose one of them first.",
-        retry=RetryAdvice.WITH_CHANGES,
-        details={"views": [dict(view) for view in views]},
-    )
+    return _error(ErrorCode.AMBIGUOUS_INSTANCE, {"views": [dict(view) for view in views]}, sentence=1)
 
 
-def component_unmounted(phase: str, happened: Happened | None = None) -> AgentError:
+def component_unmounted(phase: UnmountedPhase, happened: Happened | None = None) -> AgentError:
     """The component has gone: `resolve` before anything ran, `mid-flight` while it ran."""
     details: dict[str, object] = {"phase": phase}
     if happened is not None:
         details["outcome"] = happened.value
-    return AgentError(
-        code=ErrorCode.COMPONENT_UNMOUNTED,
-        message="The part of the view that offered this capability has been closed.",
-        retry=RetryAdvice.AFTER_REFRESH,
-        details=details,
-    )
+    return _error(ErrorCode.COMPONENT_UNMOUNTED, details)
 
 
-def stale_capability(reason: str) -> AgentError:
-    """`registration-replaced`, `surface-reloaded` or `surface-version-mismatch` (SPEC 6.5)."""
-    return AgentError(
-        code=ErrorCode.STALE_CAPABILITY,
-        message="The view has changed since this capability was listed. List again, look, then decide.",
-        retry=RetryAdvice.AFTER_REFRESH,
-        details={"reason": reason},
-    )
+def stale_capability(reason: StaleReason) -> AgentError:
+    """What was named is no longer the live one (SPEC 6.5)."""
+    return _error(ErrorCode.STALE_CAPABILITY, {"reason": reason})
 
 
 def invocation_conflict() -> AgentError:
     """One invocation id, two different calls."""
-    return AgentError(
-        code=ErrorCode.INVOCATION_CONFLICT,
-        message="This invocation id was already used for a different call.",
-        retry=RetryAdvice.WITH_CHANGES,
-        details={"reason": "different-call"},
-    )
+    return _error(ErrorCode.INVOCATION_CONFLICT, {"reason": "different-call"})
 
 
 def invalid_input(issues: Sequence[Issue], locked_fields: Sequence[str] = ()) -> AgentError:
@@ -169,121 +113,96 @@ def invalid_input(issues: Sequence[Issue], locked_fields: Sequence[str] = ()) ->
     details: dict[str, object] = {"issues": [{"path": i.path, "message": i.message} for i in issues]}
     if locked_fields:
         details["locked_fields"] = list(locked_fields)
-    return AgentError(
-        code=ErrorCode.INVALID_INPUT,
-        message="The input does not fit. Correct the named fields.",
-        retry=RetryAdvice.WITH_CHANGES,
-        details=details,
-    )
+    return _error(ErrorCode.INVALID_INPUT, details)
 
 
-def not_authenticated(origin: str = "client") -> AgentError:
+def record_unavailable() -> AgentError:
+    """The record is none that this consumer may act on; nothing is said about why (SPEC 11.6)."""
+    return _error(ErrorCode.RECORD_UNAVAILABLE)
+
+
+def not_authenticated(origin: Origin = "client") -> AgentError:
     """Nobody vouches for the caller: `client` here, `server` when a backend said so."""
-    return AgentError(
-        code=ErrorCode.NOT_AUTHENTICATED,
-        message="The person is not signed in here. Stop and say so.",
-        retry=RetryAdvice.NO,
-        details={"origin": origin},
-    )
+    return _error(ErrorCode.NOT_AUTHENTICATED, {"origin": origin})
 
 
-def not_authorized(origin: str = "client", reason: str | None = None) -> AgentError:
+def not_authorized(origin: Origin = "client", reason: str | None = None) -> AgentError:
     """A policy or a backend said no; `reason` only if the policy gave one."""
     details: dict[str, object] = {"origin": origin}
     if reason is not None:
         details["reason"] = clean_line(reason, REASON_CHARACTERS)
-    return AgentError(
-        code=ErrorCode.NOT_AUTHORIZED,
-        message="This is not permitted. Stop: do not look for another way.",
-        retry=RetryAdvice.NO,
-        details=details,
-    )
+    return _error(ErrorCode.NOT_AUTHORIZED, details)
 
 
 def precondition_failed(
     reason: str, details: Mapping[str, object] | None = None, *, retry: RetryAdvice = RetryAdvice.WITH_CHANGES
 ) -> AgentError:
     """The author's check, a handler's refusal, a failed binding or a backend's state said no."""
-    return AgentError(
-        code=ErrorCode.PRECONDITION_FAILED,
-        message="The call cannot run in the present state.",
-        retry=retry,
-        details={**(details or {}), "reason": clean_line(reason, REASON_CHARACTERS)},
-    )
+    told = {**(details or {}), "reason": clean_line(reason, REASON_CHARACTERS)}
+    return _error(ErrorCode.PRECONDITION_FAILED, told, retry=retry)
 
 
 def confirmation_required(confirmation_id: str, *, summary: str, expires_at: str, effect: str) -> AgentError:
     """A person must approve this exact call; retry it with the id as evidence."""
-    return AgentError(
-        code=ErrorCode.CONFIRMATION_REQUIRED,
-        message="A person must approve this exact call. Ask them; then repeat it with the confirmation id.",
-        retry=RetryAdvice.WITH_CONFIRMATION,
-        details={
-            "confirmation_id": confirmation_id,
-            "summary": summary,
-            "expires_at": expires_at,
-            "effect": effect,
-            "origin": "client",
-        },
-    )
+    details = {"confirmation_id": confirmation_id, "summary": summary, "expires_at": expires_at, "effect": effect}
+    return _error(ErrorCode.CONFIRMATION_REQUIRED, {**details, "origin": "client"})
 
 
-def confirmation_invalid(reason: str, *, cause: str | None = None, happened: Happened | None = None) -> AgentError:
-    """`mismatch`, `denied`, `expired`, `cancelled`, `spent` or `no-decider` (SPEC 7.5)."""
+def server_approval_required(approval: Mapping[str, object], *, summary: str, effect: str) -> AgentError:
+    """A backend wants an approval of its own; nothing here waits for it or stands for it (SPEC 7.11)."""
+    details = {"server_approval": dict(approval), "summary": summary, "effect": effect, "origin": "server"}
+    return _error(ErrorCode.CONFIRMATION_REQUIRED, details, retry=RetryAdvice.AFTER_APPROVAL, sentence=1)
+
+
+def confirmation_invalid(
+    reason: InvalidReason, *, cause: str | None = None, happened: Happened | None = None
+) -> AgentError:
+    """The evidence does not cover the call, or nobody could give any (SPEC 7.5)."""
     details: dict[str, object] = {"reason": reason}
     if cause is not None:
         details["cause"] = cause
     if happened is not None:
         details["outcome"] = happened.value
     again = reason in {"expired", "cancelled", "mismatch"}
-    return AgentError(
-        code=ErrorCode.CONFIRMATION_INVALID,
-        message="The confirmation does not cover this call.",
-        retry=RetryAdvice.WITH_CONFIRMATION if again else RetryAdvice.NO,
-        details=details,
+    return _error(
+        ErrorCode.CONFIRMATION_INVALID, details, retry=RetryAdvice.WITH_CONFIRMATION if again else RetryAdvice.NO
     )
 
 
-def rate_limited(reason: str, retry_after_ms: int) -> AgentError:
-    """`rate`, `queue-full`, `denied-often` or `unanswered`; when to come back, in milliseconds."""
-    return AgentError(
-        code=ErrorCode.RATE_LIMITED,
-        message="Too much at once. Wait, then try again.",
-        retry=RetryAdvice.AFTER_DELAY,
-        details={"reason": reason, "retry_after_ms": retry_after_ms},
-    )
+def handoff_required(handoff_id: str, *, reason: str, url: str, expires_at: str) -> AgentError:
+    """Only the person may do this step, at `url`; `expires_at` is an ISO 8601 UTC time (SPEC 11.7)."""
+    line = clean_line(reason, REASON_CHARACTERS)
+    details = {"handoff_id": handoff_id, "reason": line, "url": url, "expires_at": expires_at}
+    return _error(ErrorCode.HANDOFF_REQUIRED, details)
+
+
+def rate_limited(reason: LimitedReason, retry_after_ms: int) -> AgentError:
+    """Too much at once; when to come back, in milliseconds."""
+    return _error(ErrorCode.RATE_LIMITED, {"reason": reason, "retry_after_ms": retry_after_ms})
 
 
 def timeout(timeout_ms: int, *, idempotent: bool, happened: Happened) -> AgentError:
     """The deadline passed; whether the effect took place is in `outcome`."""
     again = happened is Happened.NONE or (idempotent and happened is Happened.UNKNOWN)
-    return AgentError(
-        code=ErrorCode.TIMEOUT,
-        message="The call took too long.",
-        retry=RetryAdvice.YES if again else RetryAdvice.NO,
-        details={"timeout_ms": timeout_ms, "idempotent": idempotent, "outcome": happened.value},
-    )
+    details = {"timeout_ms": timeout_ms, "idempotent": idempotent, "outcome": happened.value}
+    return _error(ErrorCode.TIMEOUT, details, retry=RetryAdvice.YES if again else RetryAdvice.NO)
 
 
 def cancelled(happened: Happened) -> AgentError:
     """The caller or the surface ended the call."""
-    return AgentError(
-        code=ErrorCode.CANCELLED,
-        message="The call was cancelled.",
-        retry=RetryAdvice.YES if happened is Happened.NONE else RetryAdvice.NO,
-        details={"outcome": happened.value},
-    )
+    retry = RetryAdvice.YES if happened is Happened.NONE else RetryAdvice.NO
+    return _error(ErrorCode.CANCELLED, {"outcome": happened.value}, retry=retry)
 
 
 def execution_failed(
-    reason: str,
+    reason: FailedReason,
     happened: Happened,
     *,
     correlation_id: str | None = None,
     declared: Mapping[str, object] | None = None,
     retry_after_ms: int | None = None,
 ) -> AgentError:
-    """`handler-error`, `output-invalid`, `output-too-large`, `transport`, `rejected` or `audit-unavailable`."""
+    """The code, its output, the way to the backend, or the backend itself failed (SPEC 8.4, 10.5)."""
     details: dict[str, object] = {"reason": reason, "outcome": happened.value}
     if correlation_id is not None:
         details["correlation_id"] = correlation_id
@@ -291,22 +210,13 @@ def execution_failed(
         details["declared"] = dict(declared)
     if retry_after_ms is not None:
         details["retry_after_ms"] = retry_after_ms
-    return AgentError(
-        code=ErrorCode.EXECUTION_FAILED,
-        message="The call failed. The operator has the details.",
-        retry=RetryAdvice.NO if retry_after_ms is None else RetryAdvice.AFTER_DELAY,
-        details=details,
-    )
+    retry = RetryAdvice.NO if retry_after_ms is None else RetryAdvice.AFTER_DELAY
+    return _error(ErrorCode.EXECUTION_FAILED, details, retry=retry)
 
 
 def surface_unreachable(reason: str, happened: Happened = Happened.NONE, **details: object) -> AgentError:
     """No view of this person can be reached; `reason` is a fixed text such as "no view is open"."""
-    return AgentError(
-        code=ErrorCode.SURFACE_UNREACHABLE,
-        message="The view cannot be reached: " + reason + ".",
-        retry=RetryAdvice.AFTER_REFRESH,
-        details={"outcome": happened.value, "reason": reason, **details},
-    )
+    return _error(ErrorCode.SURFACE_UNREACHABLE, {"outcome": happened.value, "reason": reason, **details})
 
 
 # Author-facing

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit import (
     Authority,
+    BackendError,
     Component,
     Context,
     Limits,
@@ -114,6 +115,8 @@ class Backend:
     """What a rename reports of its progress before it waits."""
     given_up: int = 0
     """How often a rename that waited was told to stop."""
+    wanted: dict[str, object] | None = None
+    """When given, a rename wants this approval of the backend's own."""
 
     def procedures(self) -> Procedures:
         """The operations of this backend."""
@@ -138,25 +141,28 @@ class Backend:
                 except asyncio.CancelledError:
                     self.given_up += 1
                     raise
+            if self.wanted is not None:
+                raise BackendError(403, SECRET, approval=self.wanted)
             self.renamed.append((device_id, name))
             return name
 
         return procedures
 
 
-def authority_of(procedures: Procedures) -> Authority:
+def authority_of(procedures: Procedures, *more: type[Component]) -> Authority:
     """The contract of this application."""
     records = {}
     for name in procedures.names():
         operation = procedures.get(name)
         assert operation is not None
         records[name] = record_of(operation)
-    rows = [rows_of(component, records) for component in (Table, Hidden)]
+    components: tuple[type[Component], ...] = (Table, Hidden, *more)
+    rows = [rows_of(component, records) for component in components]
     manifest = assemble(
         [each.block for each in rows],
         [row.block for each in rows for row in each.capabilities],
         records,
-        exposure={"mcp": ["view:devices.table.*", "domain:**"]},
+        exposure={"mcp": ["view:devices.table.*", "view:more.**", "domain:**"]},
         policies=[],
     )
     return Authority(manifest)
@@ -305,11 +311,13 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(limits: Limits | None = None, clock: ManualClock | None = None) -> AsyncIterator[Site]:
-    """The application on a real port, stopped the way a server stops."""
+async def serving(
+    limits: Limits | None = None, clock: ManualClock | None = None, more: tuple[type[Component], ...] = ()
+) -> AsyncIterator[Site]:
+    """The application on a real port, stopped the way a server stops; `more` are components `more.…`."""
     backend = Backend()
     procedures = backend.procedures()
-    gateway = Gateway(authority_of(procedures), procedures=procedures, limits=limits, clock=clock)
+    gateway = Gateway(authority_of(procedures, *more), procedures=procedures, limits=limits, clock=clock)
     site = Site(gateway, backend)
 
     @asynccontextmanager

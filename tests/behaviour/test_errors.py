@@ -11,7 +11,6 @@ from remit import (
     BackendError,
     Component,
     Context,
-    ErrorCode,
     Failed,
     Happened,
     Invocation,
@@ -255,29 +254,6 @@ async def test_an_unknown_exception_is_a_fixed_sentence_with_a_correlation_id_th
         correlation = str(error.details["correlation_id"])
         (entry,) = [entry for entry in journal(surface) if correlation in (entry.why or "")]
         assert SECRET in (entry.cause or "") and "test_errors.py" in (entry.cause or "")
-
-
-@pytest.mark.requirement("8.1-details-and-retry")
-def test_each_code_has_its_retry_and_no_code_is_missing() -> None:
-    assert {code.value for code in ErrorCode} == {
-        "CAPABILITY_NOT_FOUND",
-        "CAPABILITY_NOT_AVAILABLE",
-        "AMBIGUOUS_INSTANCE",
-        "COMPONENT_UNMOUNTED",
-        "STALE_CAPABILITY",
-        "INVOCATION_CONFLICT",
-        "INVALID_INPUT",
-        "NOT_AUTHENTICATED",
-        "NOT_AUTHORIZED",
-        "PRECONDITION_FAILED",
-        "CONFIRMATION_REQUIRED",
-        "CONFIRMATION_INVALID",
-        "RATE_LIMITED",
-        "TIMEOUT",
-        "CANCELLED",
-        "EXECUTION_FAILED",
-        "SURFACE_UNREACHABLE",
-    }
 
 
 @pytest.mark.requirement("8.1-details-and-retry")

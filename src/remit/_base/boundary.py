@@ -47,6 +47,11 @@ class NotJson(Exception):
         self.reason: str = reason
         self.path: str = path
 
+    @property
+    def told(self) -> str:
+        """The reason with its place, for the operator."""
+        return f"{self.reason}, at `{self.path}`" if self.path else self.reason
+
 
 class TooLarge(NotJson):
     """The canonical form of a value has more UTF-8 bytes than allowed (SPEC 17)."""

@@ -1,7 +1,7 @@
 """One confirmation request: what was asked, what it is bound to, who may answer (SPEC 7.1, 7.2, 7.4)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -9,6 +9,7 @@ from typing import Final
 
 from remit._base.boundary import Json, canonical, loads
 from remit._base.clock import TimerHandle
+from remit._base.codes import InvalidReason
 from remit._model.consumer import Consumer, Decider, Principal
 from remit._model.descriptor import Descriptor
 from remit._model.request import Invocation
@@ -18,6 +19,14 @@ from remit.errors import AgentError, Happened, confirmation_invalid, confirmatio
 from remit.store.protocol import ConfirmationRow
 
 OPEN: Final = frozenset({ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED})
+_ENDS: Final[Mapping[ConfirmationStatus, InvalidReason]] = MappingProxyType(
+    {
+        ConfirmationStatus.DENIED: "denied",
+        ConfirmationStatus.EXPIRED: "expired",
+        ConfirmationStatus.CANCELLED: "cancelled",
+        ConfirmationStatus.SPENT: "spent",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,7 +191,7 @@ class RequestRecord:
     def ended(self) -> AgentError:
         """CONFIRMATION_INVALID saying how this request ended (SPEC 7.5)."""
         cause = None if self.cause is None else self.cause.value
-        return confirmation_invalid(self.status.value, cause=cause, happened=self.happened)
+        return confirmation_invalid(_ENDS[self.status], cause=cause, happened=self.happened)
 
     def view(self) -> ConfirmationView:
         """What a decider is shown, with a copy of the input of its own."""

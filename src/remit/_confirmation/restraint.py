@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
+from remit._base.codes import LimitedReason
 from remit._base.limits import Limits
 from remit._model.consumer import Consumer, ConsumerKey
 
@@ -40,7 +41,7 @@ class Restraint:
         """True while a denial of this exact request is final."""
         return digest in self._final
 
-    def reason(self, capability: str, consumer: Consumer) -> str | None:
+    def reason(self, capability: str, consumer: Consumer) -> LimitedReason | None:
         """`denied-often` or `unanswered` while a new request is refused, else None."""
         denials = self._denials.get((capability, consumer.key))
         if denials is not None and denials.latched:

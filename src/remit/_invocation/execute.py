@@ -32,6 +32,7 @@ from remit.errors import (
     not_authorized,
     precondition_failed,
     rate_limited,
+    server_approval_required,
     timeout,
 )
 from remit.procedures.errors import BackendError
@@ -106,9 +107,13 @@ def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRef
         raise Refusal(failed, why=f"{correlation}: {error}", cause=error.cause) from None
     if isinstance(error, OutputRefused | NotJson):  # the operation has run; what it gave is not what it declares
         happened = Happened.NONE if call.live.plan.descriptor.effect.reads_only else Happened.DONE
-        raise Refusal(execution_failed("output-invalid", happened), why=error.reason, cause=error) from None
+        raise Refusal(execution_failed("output-invalid", happened), why=error.told, cause=error) from None
     told = backend_refusal(error, call)
     why = f"backend answered {error.status}"
+    if error.approval is not None:
+        why += ", wanting an approval of its own" + (
+            "" if _small(error.approval) is not None else " that cannot be told"
+        )
     if error.code is not None and "data" not in _declared(error):
         why += "; its declared code or data cannot be told"
     raise Refusal(told, why=why, cause=error) from None
@@ -208,6 +213,10 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
     plan = call.live.plan
     unknown = Happened.NONE if plan.descriptor.effect.reads_only else Happened.UNKNOWN
     declared = _declared(error) or None
+    if error.approval is not None:
+        descriptor = plan.descriptor
+        approval = _small(error.approval) or {}
+        return server_approval_required(approval, summary=descriptor.description, effect=descriptor.effect.value)
     after_ms = None if error.retry_after is None else round(min(error.retry_after, _LONGEST_WAIT_S) * 1_000)
     match error.status:
         case 401:
@@ -227,6 +236,14 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
             return execution_failed("rejected", Happened.NONE, declared=declared)
         case _:
             return execution_failed("transport", unknown, declared=declared, retry_after_ms=after_ms)
+
+
+def _small(data: Mapping[str, object]) -> dict[str, Json] | None:
+    try:
+        told, _ = take(dict(data), max_bytes=DETAIL_BYTES)
+    except NotJson:
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def _declared(error: BackendError) -> dict[str, object]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from remit._base.boundary import Json, loads
+from remit._base.codes import FailedReason
 from remit._base.ident import new_id
 from remit._invocation import (
     admit,
@@ -352,7 +353,7 @@ def _current_task() -> "asyncio.Task[object] | None":
         return None
 
 
-def _blame(call: Call) -> str:
+def _blame(call: Call) -> FailedReason:
     """Who raised: the way to a backend, of whose answer nothing is known, or code of the application (SPEC 10.1)."""
     return "transport" if call.running and call.live.plan.operation is not None else "handler-error"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from remit._base.boundary import NotJson
 from remit._base.clock import Clock
+from remit._base.codes import MATRIX
 from remit._base.limits import Limits
 from remit._confirmation.request import RequestRecord
 from remit._invocation.call import Call
@@ -55,7 +56,7 @@ def check_output(call: Call, part: Part) -> None:
     try:
         output, canonical = plan.dump(call.result)
     except (NotJson, OutputRefused) as error:
-        raise Refusal(execution_failed("output-invalid", happened), why=error.reason, cause=error) from None
+        raise Refusal(execution_failed("output-invalid", happened), why=error.told, cause=error) from None
     if plan.output is not None and not plan.output.is_valid(output):
         first = plan.output.issues(output)[0]
         why = f"the output breaks its schema at `{first.path}`: {first.message}"
@@ -74,7 +75,7 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     call.outcome = _outcome(call, error, version)
     bound = call.bound
     reads = bound is not None and bound.plan.descriptor.effect.reads_only
-    stored = call.running and not reads
+    stored = call.running and not reads and (error is None or MATRIX[error.code].stored)
     part.ledger.end(call, stored=stored, keep=stored and keeps(call), size=len(call.output_bytes))
     happened = _happened(call, error)
     if call.evidence is not None and call.spent:

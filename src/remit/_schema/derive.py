@@ -14,6 +14,9 @@ from typing_extensions import TypedDict
 from remit._base.boundary import Json, NotJson, loads, take
 from remit._base.limits import Limits
 from remit._base.paths import join
+from remit._schema.issues import issues_of
+from remit._schema.judge import compile_schema
+from remit._schema.openness import openness_of, put_back
 from remit._schema.subset import to_subset
 from remit._schema.typed import adapter, open_variables, raw_schema
 from remit.errors import DefinitionCode, DefinitionError, Issue
@@ -40,11 +43,17 @@ class ConversionRefused(Exception):
 
 
 class OutputRefused(Exception):
-    """A result does not fit its declared type; `reason` is safe, the cause may quote the value."""
+    """A result does not fit its declared type; `reason` and `path` are safe, the cause may quote the value."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason)
         self.reason: str = reason
+        self.path: str = path
+
+    @property
+    def told(self) -> str:
+        """The reason with its place, for the operator."""
+        return f"{self.reason}, at `{self.path}`" if self.path else self.reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +144,8 @@ def derive_output(hint: object, *, namespace: Mapping[str, object], subject: str
     raw.pop(
         "deprecated", None
     )  # pydantic before 2.10 does not write it at the root; a capability has a mark of its own
-    return DerivedOutput(schema=to_subset(raw, subject=subject, closed=True), dump=_dumper(made))
+    schema = to_subset(raw, subject=subject, closed=True)
+    return DerivedOutput(schema=schema, dump=_dumper(made, schema))
 
 
 def return_hint(function: Callable[..., object], *, namespace: Mapping[str, object], subject: str) -> object:
@@ -337,15 +347,35 @@ def _dump_none(value: object) -> tuple[Json, bytes]:
     return None, b"null"
 
 
-def _dumper(made: "TypeAdapter[Any]") -> Callable[[object], tuple[Json, bytes]]:
+def _dumper(made: "TypeAdapter[Any]", schema: Mapping[str, Json]) -> Callable[[object], tuple[Json, bytes]]:
     to_python = made.serializer.to_python
+    open_ = openness_of(schema)
+    # What no serializer knows stands for itself in an open place, and is refused there by the boundary.
+    unknown: dict[str, Any] = {} if open_ is None else {"fallback": _unknown}
 
     def dump(value: object) -> tuple[Json, bytes]:
         try:
-            plain = to_python(value, mode="json", warnings="error", by_alias=True)
+            plain = to_python(value, mode="json", warnings="error", by_alias=True, **unknown)
         except PydanticSerializationError as problem:
             name = type(value).__name__
-            raise OutputRefused(f"a value of the type {name} does not fit the declared output type") from problem
+            reason = f"a value of the type {name} does not fit the declared output type"
+            raise OutputRefused(reason, _misfit(made, schema, value)) from problem
+        if open_ is not None:
+            plain = put_back(open_, plain, to_python(value, mode="python", warnings=False, by_alias=True))
         return take(plain)
 
     return dump
+
+
+def _unknown(value: object) -> None:
+    return None
+
+
+def _misfit(made: "TypeAdapter[Any]", schema: Mapping[str, Json], value: object) -> str:
+    """Where a result leaves its declared type, as far as its JSON shows it; only a refusal pays for this."""
+    try:
+        plain = made.serializer.to_python(value, mode="json", warnings=False, by_alias=True, fallback=_unknown)
+        first = next(iter(issues_of(compile_schema(schema), dict(schema), take(plain)[0])), None)
+    except (NotJson, PydanticSerializationError):
+        return ""
+    return "" if first is None else first.path

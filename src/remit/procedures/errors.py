@@ -8,20 +8,24 @@ from remit.errors import Issue
 
 _LOWEST: Final = 300
 _HIGHEST: Final = 599
+_REFUSED_FROM: Final = 400
+_FAILED_FROM: Final = 500
 
 
 class BackendError(Exception):
     """The backend refused or failed; `status` is an HTTP status or its like, mapped by the table of SPEC 10.5.
 
     `issues` are field problems of a 400 or 422, each an `Issue` or a mapping with `path` and `message`; `code` and
-    `data` (JSON) are a declared error of the operation, `retry_after` the seconds of a 429 or 503. The message of the
-    exception is for the operator and never reaches an agent.
+    `data` (JSON) are a declared error of the operation, `retry_after` the seconds of a 429 or 503. `approval` says that
+    the backend did nothing because it wants an approval of its own: a mapping of JSON with what the caller should know
+    of it, such as an id to quote, `{}` if there is nothing; with a status from 400 to 499 only, which then counts for
+    nothing else (SPEC 7.11). The message of the exception is for the operator and never reaches an agent.
 
     A status outside 300 to 599 is a ValueError: an answer that succeeded is returned, not raised. Any other argument
     that cannot be meant is `WronglyRaised`, a TypeError and ValueError that still says which status was meant.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword a part of an answer
         self,
         status: int,
         message: str = "",
@@ -30,6 +34,7 @@ class BackendError(Exception):
         code: str | None = None,
         data: object = None,
         retry_after: float | None = None,
+        approval: Mapping[str, object] | None = None,
     ) -> None:
         if isinstance(status, bool) or not isinstance(status, int) or not _LOWEST <= status <= _HIGHEST:
             raise ValueError(f"BackendError needs a status from {_LOWEST} to {_HIGHEST}, not {status!r}")
@@ -39,6 +44,7 @@ class BackendError(Exception):
         self.code: str | None = _code(self.status, code)
         self.data: object = data
         self.retry_after: float | None = _seconds(self.status, retry_after)
+        self.approval: dict[str, object] | None = _approval(self.status, approval)
 
 
 class WronglyRaised(BackendError, TypeError, ValueError):
@@ -81,6 +87,16 @@ def _seconds(status: int, seconds: object) -> float | None:
     if not 0 <= seconds < math.inf:
         raise WronglyRaised(status, f"BackendError({status}): retry_after= is finite and not below 0, not {seconds}")
     return seconds
+
+
+def _approval(status: int, approval: object) -> dict[str, object] | None:
+    if approval is None:
+        return None
+    if not isinstance(approval, Mapping):
+        raise _wrong(status, "approval=", "a mapping", approval)
+    if not _REFUSED_FROM <= status < _FAILED_FROM:
+        raise WronglyRaised(status, f"BackendError({status}): approval= stands with a status from 400 to 499 only")
+    return dict(approval)
 
 
 def _wrong(status: int, what: str, meant: str, given: object) -> WronglyRaised:

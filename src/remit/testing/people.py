@@ -106,8 +106,12 @@ class People:
 
 
 def asks(outcome: Outcome) -> bool:
-    """True for a refusal that asks for a person."""
-    return isinstance(outcome, Failed) and outcome.error.code is ErrorCode.CONFIRMATION_REQUIRED
+    """True for a refusal that asks for a person here; what a backend wants approved is decided there (SPEC 7.11)."""
+    return (
+        isinstance(outcome, Failed)
+        and outcome.error.code is ErrorCode.CONFIRMATION_REQUIRED
+        and "confirmation_id" in outcome.error.details
+    )
 
 
 def confirmation_id(asked: Asked | Outcome) -> str:
