@@ -1,7 +1,10 @@
 """JSON forms of outcomes, equal at every door."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from remit._model.outcome import Failed, Ok, Outcome
-from remit.errors import AgentError
+from remit.errors import AgentError, ErrorCode, RetryAdvice
 
 
 def error_to_json(error: AgentError) -> dict[str, object]:
@@ -10,6 +13,16 @@ def error_to_json(error: AgentError) -> dict[str, object]:
     if error.details:
         form["details"] = dict(error.details)
     return form
+
+
+def error_from_json(form: Mapping[str, Any]) -> AgentError:
+    """The error of `error_to_json`; a code or an advice that there is not is a ValueError."""
+    return AgentError(
+        code=ErrorCode(form["code"]),
+        message=form["message"],
+        retry=RetryAdvice(form["retry"]),
+        details=dict(form.get("details", {})),
+    )
 
 
 def outcome_to_json(outcome: Outcome) -> dict[str, object]:

@@ -225,18 +225,7 @@ class Gateway:
         return PAGES_PATH if self._has_pages else None
 
     def _identify(self, connection: HTTPConnection) -> Identity | None:
-        headers = connection.headers.getlist("authorization")
-        if len(headers) != 1 or not headers[0].lower().startswith(BEARER):
-            return None
-        delegation = self._delegations.verify(headers[0][len(BEARER) :].strip())
-        if delegation is None:
-            return None
-        return Identity(
-            principal=delegation.principal,
-            consumer=delegation.consumer,
-            session=delegation.session,
-            expires_at=delegation.expires_at,
-        )
+        return identified(connection, self._delegations)
 
     def _reap_later(self, session: Session) -> None:
         """A view whose client never came, or never came back, is closed after `limits.idle_session_s`."""
@@ -250,3 +239,19 @@ class Gateway:
                 self.close_view(session.id)
 
         self._clock.call_later(self._limits.idle_session_s, reap)
+
+
+def identified(connection: HTTPConnection, delegations: Delegations) -> Identity | None:
+    """Who a request comes from, by the one bearer token in its header; None without a token that is good now."""
+    headers = connection.headers.getlist("authorization")
+    if len(headers) != 1 or not headers[0].lower().startswith(BEARER):
+        return None
+    delegation = delegations.verify(headers[0][len(BEARER) :].strip())
+    if delegation is None:
+        return None
+    return Identity(
+        principal=delegation.principal,
+        consumer=delegation.consumer,
+        session=delegation.session,
+        expires_at=delegation.expires_at,
+    )

@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from remit._base.clock import ManualClock
+from remit._base.clock import ManualClock, SystemClock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._contract.authority import Authority
@@ -17,6 +18,7 @@ from remit._model.event import Event
 from remit._model.ids import DEFAULT_INSTANCE
 from remit._model.listing import Listed, Snapshot
 from remit._model.outcome import Outcome
+from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationView
 from remit._policy.policy import Policy
@@ -24,25 +26,15 @@ from remit._surface.connection import Named
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
 from remit.procedures.catalogue import Catalogue
+from remit.testing.doors import IN_PROCESS, Behind, Door, Era, open_door
 from remit.testing.matchers import assert_ok
 from remit.testing.observing import changes, sight_of
 from remit.testing.overrides import Function, Override, Overrides
 from remit.testing.people import Answers, Asked, People, PrincipalSource, asks, confirmation_id
+from remit.testing.site import Site
 from remit.testing.token import Token, id_of, token_of
 
 EVENTS: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Site:
-    """What several people's harnesses have in common."""
-
-    authority: Authority
-    policies: tuple[Policy, ...]
-    host: object
-    exposure: Mapping[str, Iterable[str]] | None
-    limits: Limits | None
-    people: list["Harness"]
 
 
 class Harness:
@@ -76,17 +68,10 @@ class Harness:
         decider: Answers = "manual",
         consumer: Consumer | None = None,
     ) -> None:
-        site = _Site(
-            authority=authority,
-            policies=tuple(policies),
-            host=host,
-            exposure=exposure,
-            limits=limits,
-            people=[],
-        )
+        site = Site(authority=authority, policies=tuple(policies), host=host, exposure=exposure, limits=limits)
         clock = ManualClock() if clock is None else clock
         overrides = Overrides(authority, procedures)
-        surface = _surface(site, principal, clock, overrides)
+        surface = site.surface(principal, clock, overrides)
         self._begin(surface, principal, clock, overrides, decider, consumer, site)
 
     @classmethod
@@ -117,7 +102,7 @@ class Harness:
         overrides: Overrides | None,
         decider: Answers,
         consumer: Consumer | None,
-        site: _Site | None,
+        site: Site | None,
     ) -> None:
         self.surface = surface
         self.consumer = Consumer("test", kind=ConsumerKind.TEST) if consumer is None else consumer
@@ -125,10 +110,13 @@ class Harness:
         self._clock = clock
         self._overrides = overrides
         self._site = site
+        self._everybody: list[Harness] = [self]
+        self._in_process = self
+        self._door: Door | None = None
+        self._through: tuple[str, Era] | None = None
+        self._doors: dict[tuple[str, Era], Harness] = {}
         self._events: deque[Event] = deque(maxlen=EVENTS)
         surface.subscribe(self._events.append)
-        if site is not None:
-            site.people.append(self)
 
     # The view
 
@@ -168,11 +156,14 @@ class Harness:
         instance: str | None = None,
         id: str | None = None,
         timeout: float | None = None,
+        progress: ProgressListener | None = None,
     ) -> Outcome:
         """Call as the agent does, each time as a new invocation, with evidence too; `id` repeats an earlier one.
 
         A class attribute stands for its id; a Token replays what it captured. `confirmation` takes the refusal that
-        asked for it, or an id. A call that reaches an operation which nothing answers is an AssertionError.
+        asked for it, or an id. `progress` hears how far the running code says it has come; `timeout` is the host's, so
+        no door but the harness's own takes it. A call that reaches an operation which nothing answers is an
+        AssertionError.
         """
         told = capability if isinstance(capability, Token) else None
         if id is None and confirmation is not None:
@@ -187,11 +178,11 @@ class Harness:
             surface_version=None if told is None else told.surface_version,
             confirmation=None if confirmation is None else confirmation_id(confirmation),
         )
-        outcome = await self._invoke(request, timeout)
+        outcome = await self._invoke(request, timeout, progress)
         if not self._people.answer_at_once or not asks(outcome):
             return outcome
         await self._people.answered()
-        return await self._invoke(replace(request, confirmation=confirmation_id(outcome)), timeout)
+        return await self._invoke(replace(request, confirmation=confirmation_id(outcome)), timeout, progress)
 
     async def observe(
         self,
@@ -239,13 +230,51 @@ class Harness:
         if self._site is None or self._clock is None or self._overrides is None:
             raise RuntimeError("the application built this surface\n  do  Harness.of(…) over one of the other person")
         person = Principal(principal) if isinstance(principal, str) else principal
-        for each in self._site.people:
-            if each._people.principal == person:
-                return each
-        surface = _surface(self._site, person, self._clock, self._overrides)
-        other = type(self).__new__(type(self))
-        other._begin(surface, person, self._clock, self._overrides, self._people.answers, self.consumer, self._site)
-        return other
+        mine = self._in_process
+        other = next((each for each in self._everybody if each._people.principal == person), None)
+        if other is None:
+            surface = self._site.surface(person, self._clock, self._overrides)
+            other = type(self).__new__(type(self))
+            other._begin(surface, person, self._clock, self._overrides, self._people.answers, mine.consumer, self._site)
+            self._everybody.append(other)
+            other._everybody = self._everybody
+        return other if self._through is None else other.over(self._through[0], era=self._through[1])
+
+    # The doors
+
+    def over(self, door: str, *, era: Era = "modern") -> "Harness":
+        """The same view, people, overrides and time, with the agent calling through a door (SPEC 16.1).
+
+        `"mcp"` is the MCP door and its official client joined in memory, `"mcp-http"` both over a real server on a free
+        port of the loopback; `era` is the protocol that the client speaks, `"handshake"` the one before 2026-07-28.
+        `"test"` is the harness that calls by itself. The agent there is of the kind `mcp`, so it sees what the contract
+        exposes to that door, and only that.
+
+        The first call opens the door, in its event loop; the end of the harness closes it. What an agent cannot say
+        there, a test cannot either: `timeout=`. The same door is the same harness. A RuntimeError when what it needs is
+        not installed; a ValueError when there is no such door.
+        """
+        mine = self._in_process
+        if door == IN_PROCESS:
+            return mine
+        if (door, era) not in self._doors:
+            other = copy(mine)
+            other._through = (door, era)
+            other._door = open_door(door, self._behind(era))
+            other.consumer = other._door.consumer
+            self._doors[door, era] = other
+        return self._doors[door, era]
+
+    def _behind(self, era: Era) -> Behind:
+        limits = None if self._site is None else self._site.limits
+        return Behind(
+            surface=self.surface,
+            principal=self._people.person(),
+            actor=self._in_process.consumer.id,
+            clock=SystemClock() if self._clock is None else self._clock,
+            limits=Limits() if limits is None else limits,
+            era=era,
+        )
 
     @property
     def pending(self) -> tuple[ConfirmationView, ...]:
@@ -306,9 +335,24 @@ class Harness:
         return self.surface.audit()
 
     def close(self) -> None:
-        """Dispose the surface, and those of everybody else it was shared with."""
-        for each in [self] if self._site is None else self._site.people:
+        """Dispose the surface, and those of everybody else it was shared with; doors close.
+
+        A door closes at once where its event loop stands still, else as soon as that goes on; `async with` waits.
+        """
+        for door in self._opened():
+            door.close()
+        for each in self._everybody:
             each.surface.dispose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        for door in self._opened():
+            await door.aclose()
+        self.close()
 
     def __enter__(self) -> Self:
         return self
@@ -318,8 +362,16 @@ class Harness:
     ) -> None:
         self.close()
 
-    async def _invoke(self, request: Invocation, timeout: float | None) -> Outcome:
-        outcome = await self.surface.invoke(request, self.consumer, timeout=timeout)
+    def _opened(self) -> list[Door]:
+        return [other._door for each in self._everybody for other in each._doors.values() if other._door is not None]
+
+    async def _invoke(self, request: Invocation, timeout: float | None, progress: ProgressListener | None) -> Outcome:
+        if self._door is None:
+            outcome = await self.surface.invoke(request, self.consumer, timeout=timeout, progress=progress)
+        elif timeout is not None:
+            raise TypeError("timeout= is the host's: no agent can say it at a door")
+        else:
+            outcome = await self._door.invoke(request, progress)
         faults = () if self._overrides is None else self._overrides.take_faults()
         if faults:
             raise AssertionError("\n".join(faults))
@@ -329,16 +381,3 @@ class Harness:
         if self._clock is None:
             raise RuntimeError(f"{what}: the harness has no clock\n  do  Harness.of(…, clock=…), the surface's own")
         return self._clock
-
-
-def _surface(site: _Site, principal: PrincipalSource, clock: ManualClock, overrides: Overrides) -> Surface:
-    return Surface(
-        site.authority,
-        principal=principal,
-        host=site.host,
-        policies=site.policies,
-        procedures=overrides,
-        exposure=site.exposure,
-        clock=clock,
-        limits=site.limits,
-    )

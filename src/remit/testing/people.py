@@ -98,10 +98,15 @@ class People:
             else:
                 await self._surface.confirmations.deny(request.id, by)
 
-    def _principal_decides(self) -> Decider:
+    def person(self) -> Principal:
+        """Whose surface it is now; a RuntimeError when nobody is signed in."""
         person = self.principal if isinstance(self.principal, Principal) else self.principal()
         if person is None:
             raise RuntimeError("nobody is signed in, so nobody decides\n  do  by=Decider(…)")
+        return person
+
+    def _principal_decides(self) -> Decider:
+        person = self.person()
         return Decider(person.id, person.grants, tenant=person.tenant)
 
 

@@ -14,6 +14,7 @@ from remit._policy.policy import Policy
 from remit.compiler import compile_project
 from remit.errors import CompileError, DefinitionError
 from remit.procedures.catalogue import Catalogue
+from remit.testing.doors import IN_PROCESS
 from remit.testing.harness import Harness
 from remit.testing.people import Answers, PrincipalSource
 
@@ -32,15 +33,20 @@ def remit_harness(  # noqa: PLR0913 - the keywords of Harness
     host: object = None,
     decider: Answers = "manual",
     consumer: Consumer | None = None,
+    over: Iterable[str] = (),
 ) -> object:
     """An ordinary fixture that gives each test a fresh Harness; assign it to the name that tests ask for.
 
     `contract` is looked for beside the test and in the folders above. The source is compiled once a run and must equal
     it: on drift, and on anything the compiler finds, the test fails and says what to do. Nothing is autouse.
+
+    With `over=["test", "mcp", "mcp-http"]` each test runs once for each of these doors (`Harness.over`), and is closed
+    with it.
     """
     shared = tuple(policies)
+    doors = (over,) if isinstance(over, str) else tuple(over)
 
-    @pytest.fixture
+    @pytest.fixture(params=doors or None)
     def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
         checked = _checked(request, contract)
         if isinstance(checked, str):
@@ -54,7 +60,7 @@ def remit_harness(  # noqa: PLR0913 - the keywords of Harness
             decider=decider,
             consumer=consumer,
         ) as made:
-            yield made
+            yield made.over(getattr(request, "param", IN_PROCESS))
 
     return harness
 

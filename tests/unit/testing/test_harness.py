@@ -9,6 +9,7 @@ from remit.testing import Harness, Overrides, assert_available, assert_failed, a
 from tests.unit.testing.fleet import DevicesTable, backend
 
 
+@pytest.mark.requirement("16.1-invoke-and-observe")
 async def test_a_call_is_the_agents_call(harness: Harness) -> None:
     table = DevicesTable(["d1"])
     with harness.mount(table) as mounted:
@@ -19,6 +20,7 @@ async def test_a_call_is_the_agents_call(harness: Harness) -> None:
     assert (entry.consumer, entry.registration) == (("test", None, ("test",), None), mounted.registration_id)
 
 
+@pytest.mark.requirement("16.1-invoke-and-observe")
 async def test_each_call_is_a_new_invocation_and_an_id_repeats_one(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         first = await harness.call("view:devices.table.selectRows", {"ids": []})
@@ -31,6 +33,7 @@ async def test_each_call_is_a_new_invocation_and_an_id_repeats_one(harness: Harn
     assert_failed(other, "INVOCATION_CONFLICT")
 
 
+@pytest.mark.requirement("16.1-events-and-audit")
 async def test_what_happened_is_kept_in_order(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         assert_ok(await harness.call(DevicesTable.select_rows, {"ids": ["d1"]}))
@@ -43,11 +46,13 @@ async def test_what_happened_is_kept_in_order(harness: Harness) -> None:
     ]
 
 
+@pytest.mark.requirement("16.1-invoke-and-observe")
 async def test_an_observation_gives_its_output(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         assert await harness.observe(DevicesTable.read_rows) == ["d1"]
 
 
+@pytest.mark.requirement("3.11-the-harness-sees-what-reading-changed")
 async def test_an_observation_that_takes_what_it_reads_fails_the_test(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])), pytest.raises(AssertionError) as raised:
         await harness.observe(DevicesTable.drain_rows)
@@ -57,6 +62,7 @@ async def test_an_observation_that_takes_what_it_reads_fails_the_test(harness: H
     )
 
 
+@pytest.mark.requirement("3.11-the-harness-sees-what-reading-changed")
 async def test_an_observation_during_which_something_is_mounted_fails_the_test(harness: Harness) -> None:
     table = DevicesTable(["d1"])
 
@@ -71,6 +77,7 @@ async def test_an_observation_during_which_something_is_mounted_fails_the_test(h
         assert await harness.observe(DevicesTable.peek_rows, instance="default") == ["d1"]
 
 
+@pytest.mark.requirement("3.11-the-harness-sees-what-reading-changed")
 async def test_an_observation_during_which_something_is_called_fails_the_test(harness: Harness) -> None:
     table = DevicesTable(["d1"])
     table.peeking = lambda: harness.call(DevicesTable.select_rows, {"ids": []})
@@ -81,6 +88,7 @@ async def test_an_observation_during_which_something_is_called_fails_the_test(ha
         await harness.observe(DevicesTable.peek_rows)
 
 
+@pytest.mark.requirement("3.11-the-harness-sees-what-reading-changed")
 async def test_an_observation_during_which_somebody_is_asked_fails_the_test(harness: Harness) -> None:
     table = DevicesTable(["d1"])
     table.peeking = lambda: harness.call(DevicesTable.clear)
@@ -103,6 +111,7 @@ async def test_observing_an_action_is_refused_before_it_runs(harness: Harness) -
     assert table.selected == []
 
 
+@pytest.mark.requirement("16.1-capture-a-token")
 async def test_a_token_of_a_view_that_was_replaced_is_stale(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         token = harness.token(DevicesTable.select_rows)
@@ -112,6 +121,7 @@ async def test_a_token_of_a_view_that_was_replaced_is_stale(harness: Harness) ->
         assert_ok(await harness.call(harness.token(DevicesTable.select_rows), {"ids": []}))
 
 
+@pytest.mark.requirement("16.1-capture-a-token")
 async def test_a_token_of_a_grave_capability_is_stale_once_anything_moved(harness: Harness) -> None:
     harness.override(DevicesTable.disable, lambda device_ids: 0)
     with harness.mount(DevicesTable(["d1"])):
@@ -140,6 +150,7 @@ async def test_a_token_needs_exactly_one_listed_capability(harness: Harness) -> 
             harness.token(DevicesTable.read_rows, "third")
 
 
+@pytest.mark.requirement("16.1-act-as-another-principal")
 async def test_another_person_has_a_view_of_their_own_at_the_same_time(authority: Authority) -> None:
     grants = {"fleet"}
     with Harness(
@@ -157,6 +168,7 @@ async def test_another_person_has_a_view_of_their_own_at_the_same_time(authority
         assert harness.as_(Principal("auditor", grants=grants)) is not auditor
 
 
+@pytest.mark.requirement("16.1-travel-in-time")
 async def test_time_passes_when_told_to(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         asked = assert_failed(await harness.call(DevicesTable.clear), "CONFIRMATION_REQUIRED")
@@ -181,6 +193,7 @@ async def test_another_kind_of_agent_sees_what_its_door_opens(authority: Authori
         assert harness.capabilities() == ()
 
 
+@pytest.mark.requirement("16.1-over-a-surface-of-the-application")
 async def test_a_surface_of_the_application_is_taken_over_as_it_is(authority: Authority) -> None:
     clock, overrides = ManualClock(), Overrides(authority, backend)
     surface = Surface(authority, principal="operator", procedures=overrides, clock=clock)
@@ -196,6 +209,7 @@ async def test_a_surface_of_the_application_is_taken_over_as_it_is(authority: Au
             harness.as_("auditor")
 
 
+@pytest.mark.requirement("16.1-over-a-surface-of-the-application")
 async def test_over_a_surface_of_the_application_what_was_not_given_is_not_there(authority: Authority) -> None:
     harness = Harness.of(Surface(authority, principal="operator"), principal="operator")
     for use in (

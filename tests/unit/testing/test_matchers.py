@@ -29,6 +29,7 @@ async def test_a_success_gives_its_output(harness: Harness) -> None:
         assert assert_ok(await harness.call(DevicesTable.read_rows)) == ["d1"]
 
 
+@pytest.mark.requirement("16.1-matchers-with-readable-diffs")
 async def test_a_refusal_instead_of_success_is_shown_whole(harness: Harness) -> None:
     with pytest.raises(AssertionError) as raised:
         assert_ok(await refused(harness))
@@ -57,6 +58,7 @@ async def test_another_code_is_shown_with_what_came(harness: Harness) -> None:
     ]
 
 
+@pytest.mark.requirement("16.1-matchers-with-readable-diffs")
 async def test_details_that_differ_are_shown_one_by_one(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         outcome = await harness.call(DevicesTable.clear, confirmation="cnf_made-up")
@@ -89,6 +91,7 @@ async def test_a_text_that_is_no_code_is_an_error_of_the_test(harness: Harness) 
         assert_failed(await refused(harness), "CONFIRMATION_NEEDED")
 
 
+@pytest.mark.requirement("16.1-matchers-with-readable-diffs")
 async def test_matchers_tell_hidden_from_unavailable_and_from_available(harness: Harness) -> None:
     with Harness.of(harness.surface, principal="operator") as same, harness.mount(DevicesTable([])):
         assert assert_available(harness, DevicesTable.read_rows).available

@@ -10,6 +10,7 @@ from tests.unit.testing.fleet import DevicesTable, backend
 RENAME = {"device_id": "d1", "name": "one"}
 
 
+@pytest.mark.requirement("16.1-override-behind-the-schemas")
 async def test_an_override_gets_the_effective_input_and_records_it(harness: Harness) -> None:
     def rename(device_id: str, name: str) -> str:
         return f"{device_id}:{name}"
@@ -21,6 +22,7 @@ async def test_an_override_gets_the_effective_input_and_records_it(harness: Harn
     assert renamed.calls == [RENAME]
 
 
+@pytest.mark.requirement("16.1-override-behind-the-schemas")
 async def test_schemas_stay_in_front_of_an_override_and_behind_it(harness: Harness) -> None:
     renamed = harness.override(DevicesTable.rename, lambda device_id, name: 7)
     with harness.mount(DevicesTable(["d1"])):

@@ -28,6 +28,7 @@ async def test_disabling_asks_a_fleet_operator_and_runs_once(harness: Harness) -
     assert disabled.calls == [{"device_ids": ["d1"]}]
 
 
+@pytest.mark.requirement("16.1-approve-deny-expire")
 async def test_a_person_who_may_not_decide_fails_in_that_line_and_changes_nothing(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         asked = assert_failed(await harness.call(DevicesTable.disable), "CONFIRMATION_REQUIRED")
@@ -85,6 +86,7 @@ async def test_without_saying_which_the_only_pending_request_is_meant(harness: H
         assert_ok(await harness.call(DevicesTable.clear, instance="second"))
 
 
+@pytest.mark.requirement("16.1-approve-deny-expire")
 async def test_a_denial_is_final_and_its_reason_stays_in_the_journal(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         asked = assert_failed(await harness.call(DevicesTable.clear), "CONFIRMATION_REQUIRED")
@@ -96,6 +98,7 @@ async def test_a_denial_is_final_and_its_reason_stays_in_the_journal(harness: Ha
     assert "not today" in [entry.why for entry in harness.audit]
 
 
+@pytest.mark.requirement("16.1-approve-deny-expire")
 async def test_requests_expire_undecided_and_unspent(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])):
         asked = assert_failed(await harness.call(DevicesTable.clear), "CONFIRMATION_REQUIRED")
@@ -117,6 +120,7 @@ async def test_requests_expire_undecided_and_unspent(harness: Harness) -> None:
             harness.expire(denied)
 
 
+@pytest.mark.requirement("16.1-decider-modes")
 async def test_with_an_approving_decider_a_call_is_answered_once(authority: Authority) -> None:
     with Harness(authority, principal="operator", decider="approve") as harness:
         harness.override(DevicesTable.disable, lambda device_ids: sum(1 for _ in device_ids))
@@ -128,6 +132,7 @@ async def test_with_an_approving_decider_a_call_is_answered_once(authority: Auth
         assert [entry.decider for entry in harness.audit if entry.status == "approved"] == ["decider", "operator"]
 
 
+@pytest.mark.requirement("16.1-decider-modes")
 async def test_with_a_denying_decider_nothing_runs(authority: Authority) -> None:
     with Harness(authority, principal="operator", decider="deny") as harness:
         table = DevicesTable(["d1"])
@@ -147,6 +152,7 @@ async def test_an_approving_decider_answers_other_agents_of_the_surface_too(auth
         assert table.rows == []
 
 
+@pytest.mark.requirement("16.1-decider-modes")
 async def test_a_decider_that_is_no_mode_is_refused(authority: Authority) -> None:
     with pytest.raises(ValueError, match='"approve", "deny" or "manual", not \'maybe\''):
         Harness(authority, principal="operator", decider="maybe")  # type: ignore[arg-type]

@@ -85,6 +85,7 @@ def run(project: Path) -> str:
     return ran.stdout
 
 
+@pytest.mark.requirement("16.1-a-plugin-without-autouse")
 def test_the_fixture_gives_each_test_a_fresh_harness_over_the_reviewed_contract(
     tmp_path: Path, contract: bytes
 ) -> None:
@@ -93,6 +94,7 @@ def test_the_fixture_gives_each_test_a_fresh_harness_over_the_reviewed_contract(
     assert "3 passed" in run(project)
 
 
+@pytest.mark.requirement("16.1-a-plugin-without-autouse")
 def test_a_contract_that_does_not_equal_the_source_fails_the_tests_that_use_it(tmp_path: Path, contract: bytes) -> None:
     project = write(tmp_path)
     (project / FILE_NAME).write_bytes(contract)

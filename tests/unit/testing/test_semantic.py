@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
+
 from remit import Authority, EventType
 from remit.testing import Harness, assert_failed, semantic
 from tests.unit.testing.fleet import DevicesTable
 
 
+@pytest.mark.requirement("16.1-semantic-snapshots")
 def test_equal_surfaces_have_equal_meanings(harness: Harness) -> None:
     other = harness.as_("auditor")
     harness.surface.set_route("/devices")
@@ -18,6 +21,7 @@ def test_equal_surfaces_have_equal_meanings(harness: Harness) -> None:
     assert harness.snapshot().to_json() != other.snapshot().to_json()
 
 
+@pytest.mark.requirement("16.1-semantic-snapshots")
 def test_a_difference_that_means_something_is_there(harness: Harness) -> None:
     table = DevicesTable(["d1"])
     with harness.mount(table):
@@ -26,6 +30,7 @@ def test_a_difference_that_means_something_is_there(harness: Harness) -> None:
         assert semantic(harness.snapshot()) != before
 
 
+@pytest.mark.requirement("16.1-semantic-snapshots")
 def test_a_semantic_snapshot_is_json_without_opaque_ids(harness: Harness) -> None:
     with harness.mount(DevicesTable(["d1"])) as first, harness.mount(DevicesTable([]), "second") as second:
         text = json.dumps(semantic(harness.snapshot()))
@@ -46,6 +51,7 @@ async def story(harness: Harness) -> object:
     return semantic(harness.events)
 
 
+@pytest.mark.requirement("16.1-semantic-snapshots")
 async def test_the_same_story_is_the_same_course_of_events(authority: Authority) -> None:
     told = []
     for _ in range(100):
