@@ -21,6 +21,18 @@ class OrderList(Component, type="orders.list"):
         self.notes[order] = note
 
 
+class ApiKeys(Component, type="keys.list"):
+    """The keys of the deployment."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, str] = {}
+
+    @action(confirmation="required", sensitive=("key",))
+    def store(self, name: str, key: str) -> None:
+        """Store a key under a name."""
+        self.keys[name] = key
+
+
 async def approve_for_the_session(surface: Surface, person: Decider) -> None:
     for request in surface.confirmations.pending(person):
         if request.standing is not None:  # the offer: what may vary, within which schema, how long, how often
@@ -37,6 +49,10 @@ async def main() -> None:
         for note in ("fragile", "very fragile"):
             assert isinstance(await agent.call(OrderList.annotate, {"order": "o1", "note": note}), Ok)
         assert isinstance(await agent.call(OrderList.annotate, {"order": "o2", "note": "fragile"}), Failed)
+    with surface.mount(ApiKeys()):
+        assert isinstance(await agent.call(ApiKeys.store, {"name": "prod", "key": "sk-1"}), Failed)
+        (request,) = [each for each in surface.confirmations.pending() if each.withheld]
+        assert "sk-1" not in str(request)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from remit.errors import AgentError, Happened, Issue, Refusal, confirmation_inva
 from remit.store.protocol import ConfirmationStore
 
 MILLISECONDS = 1_000
+_NOT_KEPT = Issue(path="", message="the input has withheld values and was not kept: repeat the call itself")
 
 
 class Broker:
@@ -86,6 +87,7 @@ class Broker:
         if len(ask.canonical) > self._limits.confirmation_input_bytes:
             rule = f"at most {self._limits.confirmation_input_bytes} bytes can be confirmed by a person"
             raise Refusal(invalid_input([Issue(path="", message=rule)]), why="too large to be shown")
+        ask = ask.kept(self._keys)
         form = form_of(ask)
         digest = keyed_hex(self._keys, form)
         await self._desk.flush()
@@ -98,7 +100,7 @@ class Broker:
 
     def is_approved(self, ask: Ask) -> bool:
         """Whether this exact call has an approval that nobody has spent yet."""
-        record = self._desk.of_digest(keyed_hex(self._keys, form_of(ask)))
+        record = self._desk.of_digest(keyed_hex(self._keys, form_of(ask.kept(self._keys))))
         return record is not None and record.status is ConfirmationStatus.APPROVED
 
     async def check(self, evidence_id: object, ask: Ask) -> RequestRecord:
@@ -107,7 +109,7 @@ class Broker:
         An unknown id, another consumer's and a request for another call are one answer, {mismatch}. A pending one is
         CONFIRMATION_REQUIRED with the same id; denied, expired, cancelled and spent ones say so.
         """
-        form = form_of(ask)
+        form = form_of(ask.kept(self._keys))
         digest = keyed_hex(self._keys, form)
         record = self._desk.find(evidence_id)
         if record is None:
@@ -166,17 +168,27 @@ class Broker:
         record = self._own(id, consumer_key)
         return None if record is None else replace(record.ask.invocation, confirmation=record.id)
 
+    def named(self, id: str, consumer_key: ConsumerKey, fingerprint: str) -> str | None:
+        """The invocation id of the request, for a retry of that very call; None for any other, and for another's."""
+        record = self._own(id, consumer_key)
+        if record is None or not same(record.ask.fingerprint, keyed_hex(self._keys, fingerprint.encode())):
+            return None
+        return record.ask.invocation.id
+
     def requester(self, id: str) -> Consumer | None:
         """Who asked, for the host's `resume`; None: unknown id."""
         record = self._desk.find(id)
         return None if record is None else record.ask.consumer
 
     def ended(self, id: str, consumer_key: ConsumerKey) -> AgentError | None:
-        """How a request of this consumer ended without being spent; None while it is open, spent or not its own."""
+        """Why a request of this consumer cannot be continued; None when it is open or spent, or not its own.
+
+        It has ended without being spent, or it holds sensitive fields: then only the call itself carries its input.
+        """
         record = self._own(id, consumer_key)
-        if record is None or record.open or record.status is ConfirmationStatus.SPENT:
+        if record is None or (not record.ask.sensitive and (record.open or record.status is ConfirmationStatus.SPENT)):
             return None
-        return record.ended()
+        return invalid_input([_NOT_KEPT]) if record.open else record.ended()
 
     async def _create(self, ask: Ask, form: bytes, digest: str) -> RequestRecord:
         self._refuse_if_restrained(ask, digest)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final
@@ -10,11 +10,13 @@ from typing import Final
 from remit._base.boundary import Json, canonical, loads
 from remit._base.clock import TimerHandle
 from remit._base.codes import InvalidReason
+from remit._base.digest import keyed_hex
 from remit._model.consumer import Consumer, Decider, Principal
 from remit._model.descriptor import Descriptor
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._model.standing import StandingOffer
+from remit._model.withheld import masked
 from remit.errors import AgentError, Happened, confirmation_invalid, confirmation_required
 from remit.store.protocol import ConfirmationRow
 
@@ -49,7 +51,8 @@ class Ask:
     `input` is the effective input and `canonical` its RFC 8785 bytes. `invocation` is the raw call, to be run again by
     `continue_`; it carries the invocation id. `approvers` are the grants a decider needs, none for the principal.
     `decide_s` and `spend_s` are seconds, None for the limits' own. `standing` is what may be given for the session,
-    None where a person decides afresh each time.
+    None where a person decides afresh each time. `fingerprint` is that of the raw call. `sensitive` names the fields of
+    this input whose values are not kept: `kept` puts their digests in.
     """
 
     surface_id: str
@@ -68,6 +71,30 @@ class Ask:
     decide_s: float | None = None
     spend_s: float | None = None
     standing: StandingOffer | None = None
+    fingerprint: str = ""
+    sensitive: tuple[str, ...] = ()
+
+    def kept(self, keys: bytes) -> "Ask":
+        """The ask as a request may hold it: a keyed digest of each sensitive value, and the raw call without its input.
+
+        Equal values give equal digests, so that two calls can be compared (SPEC 7.2).
+        """
+        fingerprint = keyed_hex(keys, self.fingerprint.encode())
+        if not self.sensitive:
+            return replace(self, fingerprint=fingerprint)
+        input: dict[str, Json] = {
+            name: {"withheld": keyed_hex(keys, canonical([self.descriptor.id, name, value]))}
+            if name in self.sensitive
+            else value
+            for name, value in self.input.items()
+        }
+        return replace(
+            self,
+            input=input,
+            canonical=canonical(input),
+            invocation=replace(self.invocation, input=None),
+            fingerprint=fingerprint,
+        )
 
     @property
     def pins(self) -> Pins:
@@ -205,7 +232,7 @@ class RequestRecord:
             effect=descriptor.effect,
             title=descriptor.title or descriptor.id,
             description=descriptor.description,
-            input=MappingProxyType(input if isinstance(input, dict) else {}),
+            input=MappingProxyType(masked(input, ask.sensitive) if isinstance(input, dict) else {}),
             bound=descriptor.bound,
             required=descriptor.required,
             summary=ask.summary,
@@ -223,6 +250,7 @@ class RequestRecord:
             cause=self.cause,
             decided_by=self.decided_by,
             standing=ask.standing,
+            withheld=ask.sensitive,
         )
 
     def row(self) -> ConfirmationRow:

@@ -98,6 +98,7 @@ def question(call: Call, part: Known) -> Question | None:
         required=descriptor.required,
         summary=_summary(call, needed, part.entered),
         approvers=_approvers(call, needed),
+        withheld=_withheld(call),
     )
 
 
@@ -136,7 +137,13 @@ def _ask(call: Call, part: Part) -> Ask:
         summary=_summary(call, needed, part.entered),
         spend_s=plan.spend_s,
         standing=_offer(plan, needed, part.limits),
+        fingerprint=call.fingerprint,
+        sensitive=_withheld(call),
     )
+
+
+def _withheld(call: Call) -> tuple[str, ...]:
+    return tuple(name for name in call.live.plan.sensitive if name in call.effective)
 
 
 def _offer(plan: Plan, needed: Required, limits: Limits) -> StandingOffer | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from remit._base.boundary import Json, canonical, take
+from remit._base.boundary import Json, canonical
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
 from remit._invocation.call import Call, Later
@@ -15,6 +15,8 @@ from remit._model.outcome import Outcome
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit.errors import Refusal, invocation_conflict, rate_limited
+
+Named = Callable[[str, ConsumerKey, str], str | None]
 
 
 class WouldRepeat(Exception):
@@ -33,12 +35,12 @@ class HandedOver(Exception):
 class Part:
     """What this phase needs.
 
-    `stored_call` gives the exact call behind a consumer's evidence; `leave` says that one of those who wait for a call
-    has gone.
+    `named` gives the invocation id of a consumer's evidence to a retry of that very call; `leave` says that one of
+    those who wait for a call has gone.
     """
 
     ledger: Ledger
-    stored_call: Callable[[str, ConsumerKey], Invocation | None]
+    named: Named
     leave: Callable[[Call], None]
 
 
@@ -47,12 +49,12 @@ class Known:
     """What a look ahead needs of this phase: reading, and nothing else."""
 
     entry: Callable[[ConsumerKey, str], Entry | None]
-    stored_call: Callable[[str, ConsumerKey], Invocation | None]
+    named: Named
 
 
 def look_up(call: Call, part: Part) -> None:
     """Step 2: name the call; the same id with another fingerprint is a conflict."""
-    given = _given(call, part.stored_call)
+    given = _given(call, part.named)
     if given is None:
         call.invocation_id = new_id("inv_")
         part.ledger.begin(call)
@@ -67,7 +69,7 @@ def look_up(call: Call, part: Part) -> None:
 
 def compare(call: Call, part: Known) -> None:
     """Step 2 of a look ahead: a given id with another fingerprint is a conflict; no id is made, nothing is begun."""
-    call.invocation_id = _given(call, part.stored_call) or ""
+    call.invocation_id = _given(call, part.named) or ""
     _entry(call, part)
 
 
@@ -84,14 +86,12 @@ def _entry(call: Call, part: Known) -> Entry | None:
     return entry
 
 
-def _given(call: Call, stored_call: Callable[[str, ConsumerKey], Invocation | None]) -> str | None:
+def _given(call: Call, named: Named) -> str | None:
     """The id that the caller or its evidence names; takes the fingerprint of the call."""
     request = call.request
     call.fingerprint = _fingerprint(request, call.input_bytes)
     if request.id is None and request.confirmation is not None:
-        stored = stored_call(request.confirmation, call.key)
-        if stored is not None and _fingerprint(stored, _stored_bytes(stored)) == call.fingerprint:
-            return stored.id
+        return named(request.confirmation, call.key, call.fingerprint)
     return request.id
 
 
@@ -111,10 +111,6 @@ def _spelled(name: object) -> Json:
     except UnicodeEncodeError:
         return [ascii(name)]
     return name
-
-
-def _stored_bytes(stored: Invocation) -> bytes:
-    return take({} if stored.input is None else stored.input)[1]
 
 
 def hand_over(call: Call, part: Part) -> Later | None:

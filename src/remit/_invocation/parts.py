@@ -19,8 +19,6 @@ from remit._invocation import (
     settle,
 )
 from remit._invocation.ledger import Ledger
-from remit._model.consumer import ConsumerKey
-from remit._model.request import Invocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +46,7 @@ class Parts:
 
     envelope: envelope.Part
     ledger: Ledger
-    stored_call: Callable[[str, ConsumerKey], Invocation | None]
+    named: identity.Named
     resolve: resolve.Part
     authorize: authorize.Part
     effective_input: effective_input.Part

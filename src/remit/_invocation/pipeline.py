@@ -33,6 +33,7 @@ from remit._model.outcome import Outcome
 from remit._model.preflight import Preflight, Question
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
+from remit._model.withheld import masked
 from remit._registry.state import Registration
 from remit.errors import (
     AgentError,
@@ -63,7 +64,7 @@ class Pipeline:
         self._clock = parts.clock
         self._settle = parts.settle
         self._running: dict[Call, None] = {}
-        ledger = identity.Part(parts.ledger, parts.stored_call, self.leave)
+        ledger = identity.Part(parts.ledger, parts.named, self.leave)
         self._steps: Sequence[Step] = (
             (envelope.accept, parts.envelope),
             (identity.look_up, ledger),
@@ -310,7 +311,8 @@ class LookAhead:
         assert isinstance(input, dict)
         standing = confirm.standing(call, self._confirm)
         question = confirm.question(call, self._confirm) if standing is None else None
-        return _passing(call, input=input, question=question, standing=standing)
+        shown = masked(input, call.live.plan.sensitive)
+        return _passing(call, input=shown, question=question, standing=standing)
 
 
 def _passing(

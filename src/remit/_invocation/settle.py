@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from remit._base.boundary import NotJson
+from remit._base.boundary import NotJson, canonical
 from remit._base.clock import Clock
 from remit._base.codes import MATRIX
 from remit._base.limits import Limits
@@ -16,6 +16,7 @@ from remit._model.consumer import Consumer
 from remit._model.effects import Audit
 from remit._model.event import EventType
 from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.withheld import masked
 from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
 from remit.errors import AgentError, Happened, Refusal, execution_failed
@@ -152,6 +153,12 @@ def _happened(call: Call, error: AgentError | None) -> Happened:
     return Happened(told) if isinstance(told, str) else Happened.NONE
 
 
+def _payload(call: Call) -> bytes | None:
+    """The effective input as the journal may keep it: sensitive values are withheld (SPEC 7.2)."""
+    sensitive = () if call.bound is None else call.bound.plan.sensitive
+    return canonical(masked(call.effective, sensitive)) if sensitive and call.effective else call.canonical or None
+
+
 def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, happened: Happened) -> None:
     bound, viewer, approval = call.bound, call.viewer, call.approval
     plan = None if bound is None else bound.plan
@@ -174,7 +181,7 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.running else None),
         outcome=happened,
         contract_hash=part.contract_hash,
-        input=(call.canonical or None) if level is Audit.FULL else None,
+        input=_payload(call) if level is Audit.FULL else None,
         output=(call.output_bytes or None) if level is Audit.FULL else None,
         cause=reason.cause,
     )

@@ -12,7 +12,7 @@ class Question:
     """What a person would be shown, beside the exact effective input: the words of `ConfirmationView`.
 
     `summary` is the author's or a policy's text. `approvers` are the grants a decider needs, all of them; none when the
-    principal decides.
+    principal decides. `withheld` names the fields whose values would not be shown.
     """
 
     title: str
@@ -22,6 +22,7 @@ class Question:
     required: tuple[str, ...]
     summary: str | None
     approvers: tuple[str, ...]
+    withheld: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +30,9 @@ class Preflight:
     """What the steps up to the precondition say of a call that is not made; for the host, never for an agent.
 
     `error` is what the agent would be told by the first of them that refuses, and then all else is empty.
-    `registration` and `instance` say which live one is meant, `input` is the effective input, an own copy. `question`
-    is there when a person has to approve; whether somebody could be asked, and evidence that was given, belong to later
-    steps.
+    `registration` and `instance` say which live one is meant, `input` is the effective input, an own copy in which
+    sensitive values are withheld. `question` is there when a person has to approve; whether somebody could be asked,
+    and evidence that was given, belong to later steps.
     `standing` is the id of the approval for the session under which it would run: then nobody would be asked. Nothing
     is used up, and until the call comes it may have ended.
     With `repeat` the id is one of a call that runs or is kept: its answer would be handed over and nothing run, so that

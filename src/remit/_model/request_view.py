@@ -34,10 +34,11 @@ class CancelCause(StrEnum):
 class ConfirmationView:
     """Everything a decider must see, and nothing an agent could have added to it.
 
-    `input` is the exact effective input, whole; `digest` names what was shown and is given back when approving;
-    `summary` is the author's or policy's text and stands beside the input, never instead. `approvers` are the
-    grants a decider needs, all of them; none when the principal decides. `standing` is what a person may choose beside
-    approving once, None where each call is decided afresh. Times are aware UTC.
+    `input` is the exact effective input, whole, but for the values of the fields in `withheld`, which nobody is shown;
+    `digest` names what was shown and is given back when approving; `summary` is the author's or policy's text and
+    stands beside the input, never instead. `approvers` are the grants a decider needs, all of them; none when the
+    principal decides. `standing` is what a person may choose beside approving once, None where each call is decided
+    afresh. Times are aware UTC.
     """
 
     id: str
@@ -65,3 +66,4 @@ class ConfirmationView:
     cause: CancelCause | None = None
     decided_by: str | None = None
     standing: StandingOffer | None = None
+    withheld: tuple[str, ...] = ()

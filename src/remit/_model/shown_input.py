@@ -3,31 +3,45 @@
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from remit._base.text import shown
 from remit._model.request_view import ConfirmationView
 
+WITHHELD: Final = "a value is withheld: it is neither shown nor kept"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One leaf: where it stands, its exact JSON with refused characters as escapes, and whether the view fills it."""
+    """One leaf: where it stands, its exact JSON with refused characters as escapes, and whether the view fills it.
+
+    A `withheld` one has a value that nobody is shown; `value` says that (SPEC 7.2).
+    """
 
     path: str
     value: str
     bound: bool
+    withheld: bool = False
 
 
 def fields_of(view: ConfirmationView) -> tuple[Field, ...]:
     """Every leaf of the input, required fields first; nothing is joined and nothing is cut."""
-    return rows_of(view.input, view.required, view.bound)
+    return rows_of(view.input, view.required, view.bound, view.withheld)
 
 
-def rows_of(input: Mapping[str, object], first: Collection[str], bound: Collection[str]) -> tuple[Field, ...]:
+def rows_of(
+    input: Mapping[str, object], first: Collection[str], bound: Collection[str], withheld: Collection[str] = ()
+) -> tuple[Field, ...]:
     """Every leaf of an input; `first` names the fields that are shown before the others, `bound` those of the view."""
     ahead = [name for name in first if name in input]
     names = [*ahead, *(name for name in input if name not in ahead)]
     return tuple(
-        Field(path=shown(path), value=shown(json.dumps(leaf, ensure_ascii=False)), bound=name in bound)
+        Field(
+            path=shown(path),
+            value=WITHHELD if name in withheld else shown(json.dumps(leaf, ensure_ascii=False)),
+            bound=name in bound,
+            withheld=name in withheld,
+        )
         for name in names
         for path, leaf in _leaves(name, input[name])
     )

@@ -285,7 +285,7 @@ def _typed_dict(fields: dict[str, Any]) -> Any:
     # A TypedDict takes every name a parameter can have; a pydantic model does not (`copy`, `schema`, `model_…`).
     make: Any = TypedDict  # checkers know the form with a literal only
     made: Any = make("Input", fields)
-    made.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+    made.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=True)
     return made
 
 

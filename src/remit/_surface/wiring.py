@@ -183,7 +183,7 @@ class _Joined:
         return Parts(
             envelope=envelope.Part(limits),
             ledger=ledger,
-            stored_call=self.broker.stored,
+            named=self.broker.named,
             resolve=resolve.Part(
                 self.registry, self.viewers.of, self.versions.now, self.surface_id, limits, self.broker.standings
             ),
@@ -220,7 +220,7 @@ class _Joined:
         registry, limits = self.registry, self.given.limits
         return Ahead(
             envelope=parts.envelope,
-            known=identity.Known(parts.ledger.peek, self.broker.stored),
+            known=identity.Known(parts.ledger.peek, self.broker.named),
             resolve=resolve.Part(registry, viewer, self.versions.peek, self.surface_id, limits),
             authorize=parts.authorize,
             effective_input=parts.effective_input,

@@ -171,7 +171,7 @@ class ApprovalDialog:
                     with ui.element("th").props("scope=row"):
                         _text("code", field.path)
                     with ui.element("td"):
-                        _text("code", field.value)
+                        _text("em" if field.withheld else "code", field.value)
                         ui.element("span").props("data-remit-end").classes("remit-end")
                     _text("td", "this page, fixed" if field.bound else "the agent").classes("remit-source")
             if not fields:
