@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from remit import Component, Consumer, Decider, Failed, Ok, Surface, action
+from remit import AgentError, Component, Connection, Consumer, Decider, Failed, Ok, Outcome, Surface, action
 from remit.compiler import compile_app
 
 
@@ -39,6 +39,20 @@ async def approve_for_the_session(surface: Surface, person: Decider) -> None:
             await surface.confirmations.approve(request.id, person, digest=request.digest, standing=("note",))
 
 
+def failed(outcome: Outcome) -> AgentError:
+    assert isinstance(outcome, Failed)
+    return outcome.error
+
+
+async def draw_anew(surface: Surface, agent: Connection, orders: OrderList) -> None:
+    before = surface.mount(orders, identity={"filter": "open"})
+    error = failed(await agent.call(OrderList.annotate, {"order": "o1", "note": "fragile"}))
+    before.unmount()
+    surface.mount(orders, identity={"filter": "open"})  # within 15 seconds: the request goes on here
+    request = surface.confirmations.get(str(error.details["confirmation_id"]))
+    assert request is not None and request.status == "pending"
+
+
 async def main() -> None:
     surface = Surface(compile_app(__file__), principal="operator")
     surface.confirmations.subscribe(lambda request: None)
@@ -53,6 +67,7 @@ async def main() -> None:
         assert isinstance(await agent.call(ApiKeys.store, {"name": "prod", "key": "sk-1"}), Failed)
         (request,) = [each for each in surface.confirmations.pending() if each.withheld]
         assert "sk-1" not in str(request)
+    await draw_anew(surface, agent, OrderList())
 
 
 if __name__ == "__main__":

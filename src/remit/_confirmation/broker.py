@@ -11,6 +11,7 @@ from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.confirmations import Confirmations
 from remit._confirmation.desk import Desk, Enter
+from remit._confirmation.moving import Moving, Place
 from remit._confirmation.request import Ask, DecideFn, RequestRecord, form_of
 from remit._confirmation.standing import DeciderNow, Standings
 from remit._journal.audit import AuditLog
@@ -33,7 +34,7 @@ class Broker:
     given with count. `report` gets what the application's code raises; without it the audit does.
     """
 
-    __slots__ = ("_clock", "_desk", "_keys", "_limits", "_surface_id", "confirmations", "standings")
+    __slots__ = ("_clock", "_desk", "_keys", "_limits", "_surface_id", "confirmations", "moving", "standings")
 
     def __init__(  # noqa: PLR0913 - the wiring of one owner of state
         self,
@@ -70,6 +71,8 @@ class Broker:
             decider_now=decider_now,
             standings=self.standings,
         )
+        self.moving = Moving(self._desk, clock, limits, keys)
+        """What waits for the next mount of a part of the view."""
         self.confirmations = Confirmations(self._desk)
         """The host's side: the only one that decides."""
 
@@ -145,16 +148,20 @@ class Broker:
         await self._desk.flush()
         return True
 
-    def end_registration(self, registration: str, cause: CancelCause) -> None:
-        """Cancel every open request of a registration, and end what stands for it (SPEC 4.4)."""
+    def end_registration(self, registration: str, cause: CancelCause, place: Place | None = None) -> None:
+        """Cancel every open request of a registration, and end what stands for it (SPEC 4.4).
+
+        With `place`, what it showed, a pending one waits for its next mount (SPEC 7.12).
+        """
         self.standings.end_registration(registration)
         for record in self._desk.open_records():
             if record.ask.registration == registration:
-                self._desk.end(record, ConfirmationStatus.CANCELLED, cause)
+                self.moving.leave(record, place, cause)
 
     def end_all(self, cause: CancelCause) -> None:
         """Cancel every open request, and end what stands."""
         self.standings.end_registration(None)
+        self.moving.end_all()
         for record in self._desk.open_records():
             self._desk.end(record, ConfirmationStatus.CANCELLED, cause)
 
@@ -174,6 +181,11 @@ class Broker:
         if record is None or not same(record.ask.fingerprint, keyed_hex(self._keys, fingerprint.encode())):
             return None
         return record.ask.invocation.id
+
+    def moved(self, id: str, consumer_key: ConsumerKey, registration: str) -> str | None:
+        """The registration for which a request of this consumer asks now, if it asked for this one before (7.12)."""
+        record = self._own(id, consumer_key)
+        return record.ask.registration if record is not None and registration in record.moved_from else None
 
     def requester(self, id: str) -> Consumer | None:
         """Who asked, for the host's `resume`; None: unknown id."""

@@ -11,8 +11,8 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._base.text import clean_line
 from remit._confirmation.backlog import Backlog, Write
-from remit._confirmation.refusals import NotPending, NotTheDecider
-from remit._confirmation.request import Approved, DecideFn, Denied, RequestRecord
+from remit._confirmation.refusals import NotPending, NotTheDecider, WrongDigest
+from remit._confirmation.request import Approved, Ask, DecideFn, Denied, RequestRecord
 from remit._confirmation.restraint import Restraint
 from remit._confirmation.standing import DeciderNow, Standings
 from remit._journal.audit import AuditLog, AuditType
@@ -22,7 +22,7 @@ from remit._model.consumer import Decider
 from remit._model.event import EventType
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit.errors import Happened, Refusal, confirmation_invalid
-from remit.store.protocol import ConfirmationStore
+from remit.store.protocol import ConfirmationChanges, ConfirmationStore
 
 REMEMBERED: Final = 128
 SOONEST_S: Final = 0.001
@@ -141,8 +141,22 @@ class Desk:
         record.listed = True
         self._arm(record)
         self._tell(record, EventType.CONFIRMATION_REQUESTED)
-        if self._decide is not None and record.open:
-            record.task = asyncio.get_running_loop().create_task(self._decide_inline(record, self._decide))
+        self._ask_inline(record)
+
+    def renew(self, record: RequestRecord, ask: Ask, form: bytes, digest: str) -> None:
+        """A pending request goes on for another registration: same id and time, new digest (SPEC 7.12)."""
+        before = record.ask.registration
+        self._open = {digest if other is record else key: other for key, other in self._open.items()}
+        record.moved_from = (*record.moved_from, before)
+        record.ask, record.form, record.digest = ask, form, digest
+        changes = ConfirmationChanges(registration=ask.registration, digest=digest, form=form.decode())
+        self._backlog.add(Write(id=record.id, before=record.status, after=record.status, changes=changes))
+        if record.task is not None:
+            record.task.cancel()
+        self._journal(record, f"moved from {before}, which was mounted again")
+        if self.listeners.audience:
+            self.listeners.send(record.view())
+        self._ask_inline(record)
 
     async def approve(self, record: RequestRecord, decider: Decider, standing: Collection[str] | None) -> None:
         """Count a person's yes; with `standing` for the session, too, these fields left free (SPEC 7.9).
@@ -161,12 +175,17 @@ class Desk:
         to: Literal[ConfirmationStatus.APPROVED, ConfirmationStatus.DENIED],
         reason: str | None = None,
     ) -> None:
-        """Count a person's answer; `NotTheDecider` or `NotPending` when it does not, and nothing changes then."""
+        """Count a person's answer; `NotTheDecider` or `NotPending` when it does not, and nothing changes then.
+
+        `WrongDigest` for approving one whose registration has gone and may come back: it will ask for something else.
+        """
         if not record.may_be_decided_by(decider):
             raise NotTheDecider
         await self.flush()
         if self.freshen(record).status is not Status.PENDING:
             raise NotPending(record.status)
+        if to is Status.APPROVED and record.homeless:
+            raise WrongDigest
         spend_s = self._limits.spend_s if record.ask.spend_s is None else record.ask.spend_s
         spend_by = self._clock.now() + timedelta(seconds=spend_s) if to is Status.APPROVED else None
         won = await self._store.transition(
@@ -275,11 +294,20 @@ class Desk:
         cause = None if record.cause is None else record.cause.value
         self._backlog.add(Write(id=record.id, before=before, after=after, changes={"cause": cause}))
 
+    def _ask_inline(self, record: RequestRecord) -> None:
+        if self._decide is None or not record.open:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return  # no loop runs: nobody answers inline
+        record.task = loop.create_task(self._decide_inline(record, self._decide))
+
     async def _decide_inline(self, record: RequestRecord, decide: DecideFn) -> None:
         try:
             with self._enter():
                 answer = await decide(record.view())
-            with suppress(NotPending):
+            with suppress(NotPending, WrongDigest):
                 match answer:
                     case Approved(by=by, standing=standing):
                         await self.approve(record, by, standing)
@@ -302,6 +330,13 @@ class Desk:
         }
         if record.cause is not None:
             data["cause"] = record.cause.value
+        self._journal(record, why)
+        self._hub.emit(type, data, ask.consumer.key)
+        if self.listeners.audience:
+            self.listeners.send(record.view())
+
+    def _journal(self, record: RequestRecord, why: str | None) -> None:
+        ask = record.ask
         if self._audit is not None:
             self._audit.append(
                 AuditType.CONFIRMATION,
@@ -317,9 +352,6 @@ class Desk:
                 why=why,
                 contract_hash=ask.contract_hash,
             )
-        self._hub.emit(type, data, ask.consumer.key)
-        if self.listeners.audience:
-            self.listeners.send(record.view())
 
 
 def _release(future: "asyncio.Future[None]") -> None:

@@ -157,7 +157,11 @@ def form_of(ask: Ask) -> bytes:
 
 
 class RequestRecord:
-    """One live request; only the broker changes it."""
+    """One live request; only the broker changes it.
+
+    `homeless` is one whose registration has gone and may come back; `moved_from` names the registrations it asked for
+    before (SPEC 7.12).
+    """
 
     __slots__ = (
         "ask",
@@ -170,8 +174,10 @@ class RequestRecord:
         "ends_at",
         "form",
         "happened",
+        "homeless",
         "id",
         "listed",
+        "moved_from",
         "spend_by",
         "status",
         "task",
@@ -194,6 +200,8 @@ class RequestRecord:
         self.decided_by: str | None = None
         self.happened: Happened | None = None
         self.listed = False
+        self.homeless = False
+        self.moved_from: tuple[str, ...] = ()
         self.timer: TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
         self.waiters: list[asyncio.Future[None]] = []

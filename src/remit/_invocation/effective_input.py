@@ -1,5 +1,6 @@
 """Step 7: locked fields, repair, agent schema, bindings, full schema, defaults: what will run (SPEC 10.3, 3.6)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from remit._base.boundary import Json, NotJson, canonical, take
@@ -7,6 +8,7 @@ from remit._base.limits import Limits
 from remit._contract.plan import Plan
 from remit._invocation.call import Call
 from remit._registry.entered import Entered, Raised
+from remit._registry.state import Bound
 from remit._schema.derive import ConversionRefused
 from remit.errors import Issue, Refusal, RetryAdvice, invalid_input, precondition_failed
 
@@ -31,7 +33,7 @@ def make(call: Call, part: Part) -> None:
         given = _repaired(call, part, plan)
     effective = _object(plan.agent_input.fill(given))
     if plan.bindings:
-        effective = _bound(call, part, plan, effective)
+        effective = _bound(call.live, part, effective)
     call.effective = effective
     call.canonical = call.input_bytes if effective is call.input else canonical(effective)
     if plan.convert is not None:
@@ -51,10 +53,25 @@ def _repaired(call: Call, part: Part, plan: Plan) -> dict[str, Json]:
     return _object(given)
 
 
-def _bound(call: Call, part: Part, plan: Plan, given: dict[str, Json]) -> dict[str, Json]:
+def again(bound: Bound, input: Mapping[str, object] | None, part: Part) -> bytes | None:
+    """The canonical effective input that this raw input makes of another mount; None when it makes none (SPEC 7.12)."""
+    agent_input = bound.plan.agent_input
+    given, _ = agent_input.repair(take({} if input is None else input)[0], part.limits.repairs)
+    if not agent_input.is_valid(given):
+        return None
+    try:
+        return canonical(_bound(bound, part, _object(agent_input.fill(given))))
+    except Refusal:
+        return None
+
+
+def _bound(live: Bound, part: Part, given: dict[str, Json]) -> dict[str, Json]:
+    plan = live.plan
+    if not plan.bindings:
+        return given
     effective = dict(given)
     for binding in plan.bindings:
-        value = part.entered.attempt(binding.value, call.live.registration.component)
+        value = part.entered.attempt(binding.value, live.registration.component)
         if isinstance(value, Raised):
             raise _failed(f"binding `{binding.path}` raised", value.cause)
         try:

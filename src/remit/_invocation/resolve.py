@@ -1,12 +1,12 @@
 """Steps 3 to 5: is it visible, which one is meant, is it available now (SPEC 6.2, 6.5)."""
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from remit._base.limits import Limits
 from remit._confirmation.standing import Standings
 from remit._invocation.call import Call
-from remit._model.consumer import Consumer
+from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect, Kind
 from remit._model.ids import RegistrationId, parse_capability_id
 from remit._model.request import Invocation
@@ -29,7 +29,8 @@ from remit.errors import (
 class Part:
     """What this phase needs; `viewer` asks for principal and host now, `version` is the consumer's own.
 
-    `standings` hears who calls; a look ahead has none.
+    `standings` hears who calls; a look ahead has none. `moved` says for which registration a request
+    asks now that asked for another one.
     """
 
     registry: Registry
@@ -38,6 +39,7 @@ class Part:
     surface_id: str
     limits: Limits
     standings: Standings | None = None
+    moved: Callable[[str, ConsumerKey, str], str | None] | None = None
 
 
 def resolve(call: Call, part: Part) -> None:
@@ -49,10 +51,11 @@ def resolve(call: Call, part: Part) -> None:
     call.version_before = part.version(viewer)
     if viewer.site.suspended.has_consumer(call.key):  # told alike for every id, so it discloses nothing
         raise Refusal(not_authorized(), why="the consumer is suspended")
-    visible, hidden = _visible(call, part, viewer)
+    request = _as_moved(call, part)
+    visible, hidden = _visible(request, part, viewer)
     if not visible:
         raise _not_there(call, part, viewer, hidden)
-    bound, sight = _meant(call, part, visible)
+    bound, sight = _meant(call, request, part, visible)
     call.bound = bound
     call.votes = sight.votes
     call.timeout_s = _timeout(call, bound, part.limits)
@@ -60,8 +63,16 @@ def resolve(call: Call, part: Part) -> None:
         raise Refusal(capability_not_available(sight.reason or ""), why=sight.why, cause=sight.cause)
 
 
-def _visible(call: Call, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
+def _as_moved(call: Call, part: Part) -> Invocation:
+    """The request as it is, or with the registration to which the request it has evidence of has moved (SPEC 7.12)."""
     request = call.request
+    if part.moved is None or not isinstance(request.confirmation, str) or not isinstance(request.registration, str):
+        return request
+    now = part.moved(request.confirmation, call.key, request.registration)
+    return request if now is None else replace(request, registration=now)
+
+
+def _visible(request: Invocation, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
     # What was mounted is well formed, so that a malformed id is simply not there (SPEC 2.3).
     known = isinstance(request.capability_id, str)
     candidates = part.registry.by_capability.get(request.capability_id) if known else None
@@ -122,8 +133,7 @@ def _was_shown(call: Call, part: Part) -> bool:
     )
 
 
-def _meant(call: Call, part: Part, visible: list[tuple[Bound, Sight]]) -> tuple[Bound, Sight]:
-    request = call.request
+def _meant(call: Call, request: Invocation, part: Part, visible: list[tuple[Bound, Sight]]) -> tuple[Bound, Sight]:
     if request.surface_id is not None and request.surface_id != part.surface_id:
         raise Refusal(stale_capability("surface-reloaded"))
     if request.registration is not None:

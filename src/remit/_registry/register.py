@@ -36,6 +36,7 @@ class Wanted:
     origin: str
     priority: int
     internal: object
+    identity: bytes | None = None
 
 
 class Registrar:
@@ -87,6 +88,7 @@ class Registrar:
             priority=wanted.priority,
             origin=wanted.origin,
             internal=wanted.internal,
+            identity=wanted.identity,
         )
         registration.enabled = wanted.enabled
         if wanted.parent is not None:

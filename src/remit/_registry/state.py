@@ -36,8 +36,9 @@ class Registration:
 
     `blocked` is the reason why nothing of it is available (own or an ancestor's), None when it is enabled. `shown`
     holds, by consumer, the ids it has been shown of it. `component` is dropped at unmount, so that nothing executable
-    outlives the mount (SPEC 4.4). `entry` is the entry of the last viewer, as long as no change made it None; only a
-    `steady` registration has one: one whose capabilities no policy, predicate, note or channel can change by itself.
+    outlives the mount (SPEC 4.4). `identity` is the canonical JSON that names the data shown, None when none was
+    given. `entry` is the entry of the last viewer, as long as no change made it None; only a `steady` registration
+    has one: one whose capabilities no policy, predicate, note or channel can change by itself.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Registration:
         "enabled",
         "entry",
         "id",
+        "identity",
         "instance",
         "internal",
         "origin",
@@ -71,6 +73,7 @@ class Registration:
         priority: int,
         origin: str,
         internal: object,
+        identity: bytes | None = None,
     ) -> None:
         self.id = registration_id
         self.component: object | None = component
@@ -80,6 +83,7 @@ class Registration:
         self.priority = priority
         self.origin = origin
         self.internal = internal
+        self.identity = identity
         self.enabled = True
         self.reason: str | None = None
         self.blocked: str | None = None

@@ -2,12 +2,15 @@
 
 from typing import Protocol
 
+from remit._confirmation.moving import Place
+from remit._confirmation.request import RequestRecord
+from remit._invocation.effective_input import again
 from remit._model.consumer import Consumer
 from remit._model.outcome import Failed
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause
 from remit._policy.policy import Policy
-from remit._registry.register import Registrar
+from remit._registry.register import Registrar, Wanted
 from remit._registry.state import Registration
 from remit._surface.wiring import Wired
 from remit.errors import AgentError
@@ -34,6 +37,21 @@ class Life:
         self.ended = False
         self.registrar = Registrar(parts.registry, parts.hub, parts.audit, policies, self._unmounted)
 
+    def mount(self, wanted: Wanted) -> Registration | None:
+        """Mount, and let requests that wait for this part of the view go on there (SPEC 7.12)."""
+        registration = self.registrar.mount(wanted)
+        place = None if registration is None else _place(registration)
+        if registration is not None and place is not None:
+            mounted = registration
+
+            def anew(record: RequestRecord) -> bytes | None:
+                bound = next((b for b in mounted.bounds if b.plan.id == record.ask.descriptor.id), None)
+                part = self._parts.parts.effective_input
+                return None if bound is None else again(bound, record.ask.invocation.input, part)
+
+            self._parts.broker.moving.arrive(place, registration.id, anew)
+        return registration
+
     def end(self, cause: CancelCause, *, but_asking: bool = False) -> None:
         """End running work, then mounts, requests and listeners; `but_asking` spares a call that only asks."""
         if self.ended:
@@ -58,4 +76,11 @@ class Life:
     def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
         if not self.ended:  # what ran has been ended before
             self._running.unmounted(registration)
-        self._parts.broker.end_registration(registration.id, cause)
+        place = None if self.ended else _place(registration)
+        self._parts.broker.end_registration(registration.id, cause, place)
+
+
+def _place(registration: Registration) -> Place | None:
+    if registration.identity is None:
+        return None
+    return Place(registration.sealed.type, registration.instance, registration.identity)

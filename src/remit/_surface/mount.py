@@ -4,11 +4,22 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Literal
 
+from remit._base.boundary import NotJson, take
 from remit._model.request_view import CancelCause
 from remit._registry.register import Registrar
 from remit._registry.state import Registration
 
 Status = Literal["mounted", "unmounted", "rejected"]
+
+
+def identity_of(value: object) -> bytes | None:
+    """The canonical form of `mount(identity=…)`; None for none, TypeError for what is no JSON value."""
+    if value is None:
+        return None
+    try:
+        return take(value)[1]
+    except NotJson as problem:
+        raise TypeError(f"mount(identity=…) is a JSON value that names the data shown: {problem.reason}") from None
 
 
 class Mount:

@@ -31,7 +31,7 @@ from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
 from remit._surface.life import Life
-from remit._surface.mount import Mount, refuse_class
+from remit._surface.mount import Mount, identity_of, refuse_class
 from remit._surface.switch import switch, target_of
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Given, Wired, wire
@@ -113,11 +113,15 @@ class Surface:
         origin: str = "first-party",
         priority: int = 0,
         internal: object = None,
+        identity: object = None,
     ) -> Mount:
         """Make an instance callable until its mount ends.
 
         The class is verified against the contract; a difference is a DefinitionError that names the field. A second
         live mount of one type and name is rejected (a dead Mount) or replaces the first.
+
+        `identity`, a JSON value that names the data shown, lets pending confirmation requests move to the next mount of
+        this type and instance with the same identity, if their effective input is the same there (SPEC 7.12).
         """
         self._belongs.check_thread()
         refuse_class(component)
@@ -134,8 +138,9 @@ class Surface:
             origin=origin,
             priority=priority,
             internal=internal,
+            identity=identity_of(identity),
         )
-        return Mount(self._life.registrar, self._life.registrar.mount(wanted))
+        return Mount(self._life.registrar, self._life.mount(wanted))
 
     def mounted(self, kind: type[C]) -> tuple[C, ...]:
         """The live instances of a component class, in the order of a listing."""

@@ -185,7 +185,13 @@ class _Joined:
             ledger=ledger,
             named=self.broker.named,
             resolve=resolve.Part(
-                self.registry, self.viewers.of, self.versions.now, self.surface_id, limits, self.broker.standings
+                self.registry,
+                self.viewers.of,
+                self.versions.now,
+                self.surface_id,
+                limits,
+                self.broker.standings,
+                self.broker.moved,
             ),
             authorize=authorize.Part(clock),
             effective_input=effective_input.Part(self.entered, limits),

@@ -37,8 +37,15 @@ class ConfirmationRow:
 
 
 class ConfirmationChanges(TypedDict, total=False):
-    """What a transition may change beside the status."""
+    """What a transition may change beside the status.
 
+    `registration`, `digest` and `form` change together, when a pending request moves to the next mount of the same part
+    of the view (SPEC 7.12).
+    """
+
+    registration: str
+    digest: str
+    form: str
     spend_by: str | None
     cause: str | None
     decided_by: str | None

@@ -69,12 +69,14 @@ class Agents:
         on_duplicate: Literal["reject", "replace"] = "reject",
         priority: int = 0,
         internal: object = None,
+        identity: object = None,
     ) -> Mounted:
         """Make a component callable as long as the element in which this is called.
 
         That is the page, a dialog, a tab panel, a sub page or a `@ui.refreshable`. A closed tab, dialog or drawer, a
         hidden element and a lost socket disable it with the reason; deletion unmounts it. With nobody signed in
-        nothing is mounted. DefinitionError: the class is not what the contract says.
+        nothing is mounted. With `identity`, a JSON value that names the data shown, a request that waits for a person goes on
+        when the part is drawn anew in this page (SPEC 7.12). DefinitionError: the class is not what the contract says.
         """
         slot = ui.context.slot
         view = self._view(ui.context.client)
@@ -87,6 +89,7 @@ class Agents:
             on_duplicate=on_duplicate,
             priority=priority,
             internal=internal,
+            identity=identity,
         )
         mounted = Mounted(mount, slot.parent, enabled=enabled, connected=lambda: view.connected)
         with slot:

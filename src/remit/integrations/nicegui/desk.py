@@ -42,6 +42,11 @@ class Desk:
                 dialog, self._dialog = self._dialog, None
                 dialog.end(request)
 
+        elif self._dialog is not None and self._dialog.request.id == request.id:
+            if self._dialog.request.digest != request.digest:  # it goes on for another mount: show it again (SPEC 7.12)
+                self._dialog.close()
+                self._dialog = None
+
     def refresh(self, opened: Iterable[Surface]) -> None:
         """Show how many requests of all open pages this person could decide, and the oldest one of this page."""
         if self._client.is_deleted:
