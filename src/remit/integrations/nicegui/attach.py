@@ -60,7 +60,7 @@ class Agents:
         self._host = host
         self._views: dict[str, View] = {}
 
-    def mount(
+    def mount(  # noqa: PLR0913 - the keywords of `Surface.mount`
         self,
         component: Component,
         instance: str = DEFAULT_INSTANCE,
@@ -75,8 +75,9 @@ class Agents:
 
         That is the page, a dialog, a tab panel, a sub page or a `@ui.refreshable`. A closed tab, dialog or drawer, a
         hidden element and a lost socket disable it with the reason; deletion unmounts it. With nobody signed in
-        nothing is mounted. With `identity`, a JSON value that names the data shown, a request that waits for a person goes on
-        when the part is drawn anew in this page (SPEC 7.12). DefinitionError: the class is not what the contract says.
+        nothing is mounted. With `identity`, a JSON value that names the data shown, a request that waits for a person
+        goes on when the part is drawn anew in this page (SPEC 7.12). DefinitionError: the class is not what the
+        contract says.
         """
         slot = ui.context.slot
         view = self._view(ui.context.client)
