@@ -299,15 +299,20 @@ def _watched(app: ASGIApp, streaming: asyncio.Event) -> ASGIApp:
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens."""
+    """Says when it listens, and hears at once that it is to end: the library's own loop looks ten times a second."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listens = asyncio.Event()
+        self.ending = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.listens.set()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await self.ending.wait()
 
 
 @asynccontextmanager
@@ -343,7 +348,7 @@ async def serving(
         yield site
     finally:
         gateway.stopping()
-        server.should_exit = True
+        server.ending.set()
         await running
 
 
