@@ -22,6 +22,7 @@ from remit import (
     action,
     reference,
 )
+from remit._model.shown_input import fields_of
 from remit.policies import Policy, RequireConfirmation, ReviewContext, require_confirmation
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
 
@@ -84,6 +85,24 @@ async def test_a_request_carries_the_exact_effective_input_and_who_asks() -> Non
     assert (view.consumer, view.consumer_kind, view.principal) == ("agent", "test", "operator")
     assert view.required == ("count",)
     assert (view.decide_by - view.created_at).total_seconds() == 120
+
+
+@pytest.mark.requirement("7.2-required-and-changed-fields-first")
+async def test_required_fields_are_shown_first_then_what_is_not_at_its_default() -> None:
+    class Form(Component, type="form"):
+        """A form."""
+
+        @action(confirmation="required")
+        def send(self, zone: str, area: str = "all", mode: str = "dry", when: str = "now") -> None:
+            """Send."""
+
+    surface = Surface(authority_of(Form), principal="operator")
+    surface.confirmations.subscribe(lambda view: None)
+    surface.mount(Form())
+    failed(await surface.connect(AGENT).call(Form.send, {"mode": "wet", "zone": "z", "when": "now"}))
+    (view,) = surface.confirmations.pending()
+    assert (view.required, view.changed) == (("zone",), ("mode", "zone"))
+    assert [field.path for field in fields_of(view)] == ["zone", "mode", "area", "when"]
 
 
 @pytest.mark.requirement("7.2-the-agents-copy")

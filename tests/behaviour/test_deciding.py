@@ -342,6 +342,23 @@ async def test_all_other_toolsets_return_confirmation_required() -> None:
     assert table.ran == []
 
 
+@pytest.mark.requirement("7.7-topology-can-be-set")
+@pytest.mark.parametrize("kind", ["embedded", "test"])
+async def test_whether_a_toolset_waits_can_be_set(kind: str) -> None:
+    surface, table = surface_of()
+    connection = surface.connect(Consumer("agent", kind=kind))
+    tools = connection.toolset(waits=False)
+    tools.definitions()
+    failed((await tools.call("view_table__delete", {"count": 3})).outcome, "CONFIRMATION_REQUIRED")
+    waiting_tools = connection.toolset(waits=True)
+    waiting_tools.definitions()
+    waiting = asyncio.create_task(waiting_tools.call("view_table__delete", {"count": 3}))
+    await turns()
+    (view,) = surface.confirmations.pending()
+    await surface.confirmations.approve(view.id, OPERATOR)
+    assert isinstance((await waiting).outcome, Ok) and table.ran == [3]
+
+
 @pytest.mark.requirement("7.4-no-agent-facing-verb")
 async def test_nothing_an_agent_can_send_decides() -> None:
     surface, table = surface_of()

@@ -156,6 +156,13 @@ def form_of(ask: Ask) -> bytes:
     )
 
 
+def _differs(name: str, value: Json, descriptor: Descriptor) -> bool:
+    """Whether a field has another value than its default, or has none; a sensitive one tells nothing of its value."""
+    properties = descriptor.input_schema.get("properties")
+    field = properties.get(name) if isinstance(properties, Mapping) else None
+    return not isinstance(field, Mapping) or "default" not in field or field["default"] != value
+
+
 class RequestRecord:
     """One live request; only the broker changes it.
 
@@ -259,6 +266,7 @@ class RequestRecord:
             decided_by=self.decided_by,
             standing=ask.standing,
             withheld=ask.sensitive,
+            changed=tuple(name for name in sorted(ask.input) if _differs(name, ask.input[name], descriptor)),
         )
 
     def row(self) -> ConfirmationRow:

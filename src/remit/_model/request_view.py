@@ -37,8 +37,8 @@ class ConfirmationView:
     `input` is the exact effective input, whole, but for the values of the fields in `withheld`, which nobody is shown;
     `digest` names what was shown and is given back when approving; `summary` is the author's or policy's text and
     stands beside the input, never instead. `approvers` are the grants a decider needs, all of them; none when the
-    principal decides. `standing` is what a person may choose beside approving once, None where each call is decided
-    afresh. Times are aware UTC.
+    principal decides. `changed` names the fields whose value is not their default. `standing` is what a person may
+    choose beside approving once, None where each call is decided afresh. Times are aware UTC.
     """
 
     id: str
@@ -67,3 +67,4 @@ class ConfirmationView:
     decided_by: str | None = None
     standing: StandingOffer | None = None
     withheld: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()

@@ -25,15 +25,15 @@ class Field:
 
 
 def fields_of(view: ConfirmationView) -> tuple[Field, ...]:
-    """Every leaf of the input, required fields first; nothing is joined and nothing is cut."""
-    return rows_of(view.input, view.required, view.bound, view.withheld)
+    """Every leaf of the input, required and changed fields first; nothing is joined and nothing is cut."""
+    return rows_of(view.input, (*view.required, *view.changed), view.bound, view.withheld)
 
 
 def rows_of(
     input: Mapping[str, object], first: Collection[str], bound: Collection[str], withheld: Collection[str] = ()
 ) -> tuple[Field, ...]:
     """Every leaf of an input; `first` names the fields that are shown before the others, `bound` those of the view."""
-    ahead = [name for name in first if name in input]
+    ahead = [name for name in dict.fromkeys(first) if name in input]
     names = [*ahead, *(name for name in input if name not in ahead)]
     return tuple(
         Field(

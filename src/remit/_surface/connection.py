@@ -65,11 +65,16 @@ class Connection:
         return await self._port.invoke(request, self.consumer, timeout=timeout, progress=progress)
 
     @overload
-    def toolset(self, *, mode: Literal["direct"] = "direct") -> Toolset: ...
+    def toolset(self, *, mode: Literal["direct"] = "direct", waits: bool | None = None) -> Toolset: ...
 
     @overload
     def toolset(
-        self, *, mode: Literal["meta"], prefixes: Collection[str] | None = None, budget: int | None = None
+        self,
+        *,
+        mode: Literal["meta"],
+        prefixes: Collection[str] | None = None,
+        budget: int | None = None,
+        waits: bool | None = None,
     ) -> MetaToolset: ...
 
     def toolset(
@@ -78,13 +83,16 @@ class Connection:
         mode: Literal["direct", "meta"] = "direct",
         prefixes: Collection[str] | None = None,
         budget: int | None = None,
+        waits: bool | None = None,
     ) -> Toolset | MetaToolset:
         """The same as tools for a model; an embedded consumer's waits for the person and answers once (SPEC 7.7).
+
+        Every other one returns CONFIRMATION_REQUIRED, to be repeated with the evidence; `waits` sets it otherwise.
 
         `mode="direct"`: one tool a capability. `mode="meta"`: three fixed tools, for views with more capabilities than
         a model should carry; `prefixes` is then the most that is shown, `budget` the bytes of one answer (SPEC 12.4).
         """
-        waits = self.consumer.kind is ConsumerKind.EMBEDDED
+        waits = self.consumer.kind is ConsumerKind.EMBEDDED if waits is None else waits
         if mode == "meta":
             return MetaToolset(self._port, self.consumer, waits=waits, prefixes=prefixes, budget=budget)
         if mode != "direct":
