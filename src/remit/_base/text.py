@@ -32,6 +32,20 @@ def first_bad(text: str) -> str | None:
     return None if found is None else f"U+{ord(found.group()):04X}"
 
 
+def first_bad_inside(value: object) -> str | None:
+    """Name the first refused character of any text inside a JSON value, keys included, or return `None`."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack += [*node, *node.values()]
+        elif isinstance(node, list):
+            stack += node
+        elif isinstance(node, str) and (bad := first_bad(node)) is not None:
+            return bad
+    return None
+
+
 def clean_line(text: object, limit: int) -> str:
     """Return run-time text as one line of at most `limit` characters; never raises, whatever it is given (SPEC 3.12).
 

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from remit._base.boundary import Json, NotJson, canonical, take
 from remit._base.limits import Limits
-from remit._base.text import first_bad
+from remit._base.text import first_bad, first_bad_inside
 from remit._schema.judge import FORMATS, compile_schema, pattern_is_linear
 from remit._schema.vocabulary import (
     ANNOTATIONS,
@@ -228,6 +228,7 @@ class _Rewriter:
         result["type"] = named[0] if len(named) == 1 else cast(Json, named)
 
     def _values(self, node: Node, result: Node, path: str) -> None:
+        self._visible(("const", "enum"), node, path)
         if "const" in node:
             result["const"] = node["const"]
         elif "enum" in node:
@@ -249,6 +250,7 @@ class _Rewriter:
                 result[keyword] = value
         if "pattern" in node:
             pattern = node["pattern"]
+            self._visible(("pattern",), node, path)
             if not isinstance(pattern, str) or not self._linear(pattern):
                 raise self._refuse(
                     path,
@@ -309,6 +311,7 @@ class _Rewriter:
             result["anyOf"] = [self._node(branch, path) for branch in branches]
 
     def _annotate(self, node: Node, result: Node, path: str) -> None:
+        self._visible(("default", "examples"), node, path)
         for keyword in TEXTS:
             if keyword in node:
                 self._text(keyword, node[keyword], result, path)
@@ -325,6 +328,12 @@ class _Rewriter:
         if "default" in node:
             result["default"] = node["default"]
             self._defaults.append((path, result))
+
+    def _visible(self, keywords: tuple[str, ...], node: Node, path: str) -> None:
+        """Refuse what a reviewer cannot see in a value that agents are shown (SPEC 3.2)."""
+        for keyword in keywords:
+            if (bad := first_bad_inside(node.get(keyword))) is not None:
+                raise self._refuse(path, f"`{keyword}` holds the refused character {bad}", "plain text")
 
     def _text(self, keyword: str, text: Json, result: Node, path: str) -> None:
         if not isinstance(text, str):
