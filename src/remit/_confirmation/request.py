@@ -248,7 +248,7 @@ class RequestRecord:
             title=descriptor.title or descriptor.id,
             description=descriptor.description,
             input=MappingProxyType(masked(input, ask.sensitive) if isinstance(input, dict) else {}),
-            bound=descriptor.bound,
+            bound=descriptor.filled(ask.invocation.input),
             required=descriptor.required,
             summary=ask.summary,
             approvers=ask.approvers,

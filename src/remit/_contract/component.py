@@ -23,7 +23,7 @@ from remit._contract.options import (
     governed,
 )
 from remit._contract.plan import NamedPolicy
-from remit._contract.reference import Reference
+from remit._contract.reference import Reference, checked_overridable
 from remit._model.ids import CapabilityId, capability_name, check_component_type, check_domain_id, view_id
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -280,6 +280,8 @@ def _judge(capability: Capability) -> None:
         _check_signature(at, capability)
     elif options.description is not None:
         checked_text(at, "description", options.description, LIMITS.capability_description)
+    if isinstance(capability, Reference):
+        checked_overridable(capability)
 
 
 def _check_signature(at: Place, capability: "Method[object, ..., object]") -> None:

@@ -46,6 +46,7 @@ class Options:
     reason: str | None = None
     may_vary: Iterable[str] = ()
     sensitive: Iterable[str] = ()
+    overridable: Iterable[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,7 @@ def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:
         reversible=row.governed.reversible,
         confirmation=Confirmation(str(block["confirmation"])),
         bound=tuple(sorted(row.capability.bindings)),
+        overridable=_names(block, "overridable"),
         tags=tuple(cast("list[str]", block["tags"])),
         deprecated=row.capability.options.deprecated,
     )

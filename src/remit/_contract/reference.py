@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Self
 
 from remit._contract.capability import Capability, TextT, ValueT, check_function, place_of_caller
-from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place
+from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place, checked_names
 from remit._contract.plan import NamedPolicy
 from remit._model.effects import Kind
 from remit._model.ids import check_domain_id
@@ -47,7 +47,8 @@ class Reference(Capability):
     def bind(self, path: str) -> Callable[[ValueT], ValueT]:
         """Fill one field of the input from the view, at call time; the field leaves the agent's schema and is locked.
 
-        The decorated function is a plain function of the instance that returns the value (SPEC 10.3).
+        Named in the reference's `overridable=` it stays, optional, and an agent's value wins. The decorated function is
+        a plain function of the instance that returns the value (SPEC 10.3).
         """
 
         def attach(function: ValueT) -> ValueT:
@@ -69,6 +70,18 @@ class Reference(Capability):
         return self._attach("summary", function)
 
 
+def checked_overridable(reference: Reference) -> tuple[str, ...]:
+    """Return the bound fields that an agent may fill all the same; a name that is not bound is refused (SPEC 10.3)."""
+    names = checked_names(reference.at, "overridable", reference.options.overridable)
+    for name in names:
+        if name not in reference.bindings:
+            bound = ", ".join(sorted(reference.bindings)) or "(no field)"
+            raise reference.at.wrong(
+                f"overridable= names {name!r}, which no binding fills", do=f"name one of {bound}, or bind it"
+            )
+    return names
+
+
 def reference(  # noqa: PLR0913 - one keyword a field of the contract
     id: str,
     *,
@@ -88,6 +101,7 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     reason: str | None = None,
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
+    overridable: Iterable[str] = (),
 ) -> Reference:
     """Offer the backend operation `domain:<path>` while the component is mounted.
 
@@ -95,7 +109,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     needs a literal `reason=` and never goes below what the catalogue itself demands. `approver` is the grant of those
     who may approve; without it the principal does. `timeout` and `spend_time` are seconds. `may_vary` names fields that
     a person may leave free when approving for the session (SPEC 7.9), `sensitive` fields, bound ones too, whose values
-    are neither shown nor kept (SPEC 3.3, 3.4, 7.2).
+    are neither shown nor kept (SPEC 3.3, 3.4, 7.2). `overridable` names bound fields that stay in the agent's schema,
+    optional: what the agent sends wins, else the view fills them (SPEC 10.3).
     """
     options = Options(
         title=title,
@@ -114,5 +129,6 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
         reason=reason,
         may_vary=may_vary,
         sensitive=sensitive,
+        overridable=overridable,
     )
     return Reference(id, options, place_of_caller())

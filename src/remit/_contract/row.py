@@ -14,7 +14,7 @@ from remit._contract.marks import marks_of
 from remit._contract.operation import OperationRecord
 from remit._contract.options import LIMITS, Governed, checked_doors, checked_names, checked_policies, governed
 from remit._contract.plan import NamedPolicy
-from remit._contract.reference import Reference
+from remit._contract.reference import Reference, checked_overridable
 from remit._model.answers import Refused
 from remit._model.consumer import Principal
 from remit._model.context import Context
@@ -185,6 +185,8 @@ def _reference_row(
     block["output"] = cast(Json, operation.output_schema)
     block["operation"] = operation.name
     block["bound"] = cast(Json, sorted(reference.bindings))
+    if overridable := checked_overridable(reference):
+        block["overridable"] = list(overridable)
     schemas = (block["input"], cast(Json, operation.input_schema))
     block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas)
     return CapabilityRow(
@@ -239,10 +241,15 @@ def policies_block(policies: tuple[NamedPolicy, ...]) -> list[Json]:
 
 
 def unbound(reference: Reference, schema: Mapping[str, Json]) -> Json:
-    """The agent's schema: what the view fills has left it (SPEC 10.3)."""
+    """The agent's schema: what the view fills has left it, or has become optional (SPEC 10.3)."""
     properties = dict(cast("dict[str, Json]", schema.get("properties", {})))
+    overridable = checked_overridable(reference)
     for path in reference.bindings:
-        if properties.pop(path, None) is None:
+        field = properties.pop(path, None)
+        if path in overridable and isinstance(field, dict):
+            # Without its default: what an agent leaves out is the view's to fill.
+            properties[path] = {keyword: value for keyword, value in field.items() if keyword != "default"}
+        if field is None:
             raise reference.at.wrong(
                 f"binds {path!r}, which the operation does not take",
                 do=f"bind one of {', '.join(cast('dict[str, Json]', schema.get('properties', {}))) or '(no field)'}",

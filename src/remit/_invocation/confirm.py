@@ -94,7 +94,7 @@ def question(call: Call, part: Known) -> Question | None:
         title=descriptor.title or descriptor.id,
         description=descriptor.description,
         effect=descriptor.effect,
-        bound=descriptor.bound,
+        bound=descriptor.filled(call.input),
         required=descriptor.required,
         summary=_summary(call, needed, part.entered),
         approvers=_approvers(call, needed),

@@ -25,7 +25,8 @@ def make(call: Call, part: Part) -> None:
     """Make the exact effective input: the digest, policies and the handler see this one value."""
     plan = call.live.plan
     given = call.input
-    locked = [path for path in plan.descriptor.bound if path in given]
+    descriptor = plan.descriptor
+    locked = [path for path in descriptor.bound if path in given and path not in descriptor.overridable]
     if locked:
         issues = [Issue(path=path, message="this field is set by the view") for path in locked]
         raise Refusal(invalid_input(issues, locked))
@@ -71,6 +72,8 @@ def _bound(live: Bound, part: Part, given: dict[str, Json]) -> dict[str, Json]:
         return given
     effective = dict(given)
     for binding in plan.bindings:
+        if binding.path in effective:  # only an overridable one can be: the agent's value wins
+            continue
         value = part.entered.attempt(binding.value, live.registration.component)
         if isinstance(value, Raised):
             raise _failed(f"binding `{binding.path}` raised", value.cause)

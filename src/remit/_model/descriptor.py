@@ -12,7 +12,8 @@ class Descriptor:
     """The fixed, agent-visible part of a capability.
 
     `input_schema` is the agent's: bound fields have left it. `bound` names the paths the view fills (never their
-    values). `confirmation` is the effective level: `always` for a grave effect that is required.
+    values), `overridable` those of them that an agent may fill instead, which have stayed. `confirmation` is
+    the effective level: `always` for a grave effect that is required.
     """
 
     id: CapabilityId
@@ -27,6 +28,7 @@ class Descriptor:
     reversible: bool | None
     confirmation: Confirmation
     bound: tuple[str, ...] = ()
+    overridable: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     deprecated: bool = False
 
@@ -35,6 +37,12 @@ class Descriptor:
         """The names of the fields that an agent must fill."""
         names = self.input_schema.get("required", ())
         return tuple(str(name) for name in names) if isinstance(names, list | tuple) else ()
+
+    def filled(self, given: Mapping[str, object] | None) -> tuple[str, ...]:
+        """The paths that the view fills of a call with this input of the agent's."""
+        if not self.overridable or not given:
+            return self.bound
+        return tuple(path for path in self.bound if path not in self.overridable or path not in given)
 
     @property
     def plane(self) -> str:

@@ -50,7 +50,7 @@ class Listed:
         }
         if descriptor.kind is Kind.REFERENCE:
             form["component"] = descriptor.component
-            form["bound"] = [{"path": path, "locked": True} for path in descriptor.bound]
+            form["bound"] = [{"path": path, "locked": path not in descriptor.overridable} for path in descriptor.bound]
         if self.reason is not None:
             form["reason"] = self.reason
         if self.note is not None:

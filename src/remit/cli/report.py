@@ -33,6 +33,7 @@ class Line:
     doors: Mapping[str, str]
     policies: tuple[str, ...]
     bound: tuple[str, ...]
+    overridable: tuple[str, ...]
     reason: str | None
     place: str | None
     description: str
@@ -60,6 +61,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         doors=opened(manifest, block),
         policies=(*_policies(component), *_policies(block)),
         bound=tuple(cast("list[str]", block.get("bound") or [])),
+        overridable=tuple(cast("list[str]", block.get("overridable") or [])),
         reason=None if block["reason"] is None else str(block["reason"]),
         place=place,
         description=str(block["description"]),
@@ -133,6 +135,8 @@ def _note(line: Line) -> str:
     notes = [f"policies {', '.join(line.policies)}"] if line.policies else []
     if line.bound:
         notes.append(f"the view fills {', '.join(line.bound)}")
+    if line.overridable:
+        notes.append(f"agents may fill {', '.join(line.overridable)} themselves")
     if line.reason is not None:
         notes.append(f"lowered: {line.reason}")
     return "; ".join(notes)

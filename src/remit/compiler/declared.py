@@ -12,7 +12,7 @@ from remit._contract.reference import Reference
 
 # Everything an author may write but the policies: they are objects, and only the import pass sees them.
 LITERAL_OPTIONS: Final = tuple(each.name for each in fields(Options) if each.name not in {"policies", "description"})
-_SETS: Final = frozenset({"tags", "doors", "may_vary", "sensitive"})
+_SETS: Final = frozenset({"tags", "doors", "may_vary", "sensitive", "overridable"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

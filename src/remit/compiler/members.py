@@ -27,7 +27,13 @@ _ATTACHMENTS: Final = frozenset({"available", "precondition", "note", "summary"}
 _DECORATORS: Final = frozenset({"observation", "action"})
 _COMPOUND: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.Match)
 _BODY: Final = "declare every capability directly in the class body"
-_OPTION_DEFAULTS: Final[dict[str, Plain]] = {"deprecated": False, "tags": [], "may_vary": [], "sensitive": []}
+_OPTION_DEFAULTS: Final[dict[str, Plain]] = {
+    "deprecated": False,
+    "tags": [],
+    "may_vary": [],
+    "sensitive": [],
+    "overridable": [],
+}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

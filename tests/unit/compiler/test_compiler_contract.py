@@ -302,3 +302,16 @@ def test_the_file_is_sorted_json_with_one_capability_a_block(root: Path) -> None
     assert [row["id"] for row in form["capabilities"]] == [
         "domain:devices.disable", "view:devices.table.readState", "view:devices.table.selectRows",
     ]  # fmt: skip
+
+
+@pytest.mark.requirement("10.3-overridable-is-in-the-row")
+def test_overridable_paths_are_read_from_the_source_and_stand_in_the_row(write_project: WriteProject) -> None:
+    tables = TABLES.replace('approver="fleet-operator"', 'overridable=("device_ids",)')
+    block = compile_project(write_project(SETTINGS, app=APP, backend=BACKEND, tables=tables)).manifest.capabilities[
+        ("devices.table", "domain:devices.disable")
+    ]
+    assert (block["bound"], block["overridable"]) == (["device_ids"], ["device_ids"])
+    assert "device_ids" in str(block["input"])
+    computed = tables.replace('("device_ids",)', 'tuple(["device_ids"])')
+    (finding,) = found(write_project(SETTINGS, app=APP, backend=BACKEND, tables=computed))
+    assert "overridable= is the expression" in finding
