@@ -73,6 +73,7 @@ class Ask:
     standing: StandingOffer | None = None
     fingerprint: str = ""
     sensitive: tuple[str, ...] = ()
+    bound: tuple[str, ...] = ()
 
     def kept(self, keys: bytes) -> "Ask":
         """The ask as a request may hold it: a keyed digest of each sensitive value, and the raw call without its input.
@@ -248,7 +249,7 @@ class RequestRecord:
             title=descriptor.title or descriptor.id,
             description=descriptor.description,
             input=MappingProxyType(masked(input, ask.sensitive) if isinstance(input, dict) else {}),
-            bound=descriptor.filled(ask.invocation.input),
+            bound=ask.bound,
             required=descriptor.required,
             summary=ask.summary,
             approvers=ask.approvers,

@@ -132,6 +132,7 @@ def _ask(call: Call, part: Part) -> Ask:
         contract_hash=part.contract_hash,
         input=call.effective,
         canonical=call.canonical,
+        bound=plan.descriptor.filled(call.input),
         invocation=replace(call.request, id=call.invocation_id, input=call.input, confirmation=None),
         approvers=_approvers(call, needed),
         summary=_summary(call, needed, part.entered),
