@@ -61,6 +61,7 @@ def asking(input: dict[str, Json] | None = None, **changes: Any) -> Ask:
         "contract_hash": "sha256:1",
         "input": own,
         "canonical": canonical,
+        "bound": ("ids",),
         "invocation": Invocation("domain:devices.disable", {"reason": "old"}, id="inv_1"),
     }
     return Ask(**(parts | changes))
