@@ -15,6 +15,7 @@ from remit._model.event import Event, EventType
 from remit._model.finding import FindingKind, SurfaceFinding
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.payload import Payload, PayloadPart, PayloadReader
 from remit._model.preflight import Preflight, Question
 from remit._model.progress import Progress
 from remit._model.request import Invocation
@@ -55,6 +56,9 @@ __all__ = [
     "Mount",
     "Ok",
     "Outcome",
+    "Payload",
+    "PayloadPart",
+    "PayloadReader",
     "Preflight",
     "Principal",
     "Procedures",

@@ -12,6 +12,7 @@ from remit._contract.options import Options, Place
 from remit._model.answers import Refused, Unavailable
 from remit._model.effects import Effect, Kind
 from remit._model.ids import CapabilityId
+from remit._model.payload import Payload
 from remit.errors import DefinitionCode, DefinitionError
 
 S = TypeVar("S")
@@ -21,6 +22,8 @@ AvailableT = TypeVar("AvailableT", bound=Callable[[Any], Literal[True] | Unavail
 PreconditionT = TypeVar("PreconditionT", bound=Callable[..., Refused | None | Awaitable[Refused | None]])
 TextT = TypeVar("TextT", bound=Callable[[Any], str | None])
 ValueT = TypeVar("ValueT", bound=Callable[[Any], object])
+RedactT = TypeVar("RedactT", bound=Callable[[Any, Payload], object])
+AttachedT = TypeVar("AttachedT", bound=Callable[..., object])
 
 _ONLY_SELF: Final = "takes the instance and nothing else"
 
@@ -83,7 +86,7 @@ class Capability:
 
     @property
     def attached(self) -> Mapping[str, Callable[..., object]]:
-        """`available`, `precondition`, `note`, `summary`: the functions that were attached."""
+        """`available`, `precondition`, `note`, `summary`, `redact`: the functions that were attached."""
         return MappingProxyType(self._attached)
 
     @property
@@ -102,11 +105,22 @@ class Capability:
         """Attach live text that stands beside the definition, or None for no text; a plain function of the instance."""
         return self._attach("note", function)
 
-    def _attach(self, role: str, function: ValueT) -> ValueT:
+    def redact(self, function: RedactT) -> RedactT:
+        """Attach what takes out of inputs and outputs what their readers may not see; plain or async (SPEC 3.1, 9.2).
+
+        It is called with the instance and a `Payload`, and returns JSON: for the agent each output that is not null,
+        before its schema is checked; for the journal, at `audit="full"`, what it would keep. If it fails, the agent
+        gets no output (EXECUTION_FAILED, and what was done is done) and the journal keeps no payload.
+        """
+        return self._attach("redact", function)
+
+    def _attach(self, role: str, function: AttachedT) -> AttachedT:
         at = self._open_for(role)
         if role in self._attached:
             raise at.wrong(f"has two functions for .{role}", do="keep one")
-        check_function(at, role, function, only_self=role != "precondition")
+        check_function(at, role, function, only_self=role not in {"precondition", "redact"})
+        if role == "redact":
+            _check_redactor(at, function)
         self._attached[role] = function
         return function
 
@@ -217,3 +231,16 @@ def check_function(at: Place, role: str, function: object, *, only_self: bool) -
     parameters = list(inspect.signature(function).parameters.values())
     if not parameters or (only_self and len([p for p in parameters if p.default is p.empty]) != 1):
         raise at.wrong(f"the function for .{role} {_ONLY_SELF if only_self else 'takes the instance first'}")
+
+
+def _check_redactor(at: Place, function: Callable[..., object]) -> None:
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        taken = False
+    else:
+        taken = not (inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function))
+    if not taken:
+        raise at.wrong(
+            "the function for .redact takes the instance and the payload", do="write `def hide(self, payload: Payload)`"
+        )

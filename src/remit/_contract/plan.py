@@ -36,7 +36,8 @@ class Plan:
 
     `handler` is the sealed function recorded at class creation (called with the instance first), None for references;
     `injected` maps its parameters annotated `Context` or `Principal` to their role. `precondition` is called
-    with the instance and the named parameters only, sync or async. `convert` turns canonical bytes of a valid input
+    with the instance and the named parameters only, sync or async.
+    `redact` is called with the instance and a payload. `convert` turns canonical bytes of a valid input
     into keyword arguments (pydantic, strict), None for references, whose procedure converts by itself.
     `dump` turns a result into JSON and its canonical bytes. `operation` is the backend's name and `operation_hash` the
     hash of its recorded schemas. `doors` is what the declaration names, None for the default (in-process doors, and
@@ -55,6 +56,8 @@ class Plan:
     precondition_parameters: tuple[str, ...]
     note: Callable[[Any], object] | None
     summary: Callable[[Any], object] | None
+    redact: Callable[..., object] | None
+    redact_is_async: bool
     bindings: tuple[Binding, ...]
     agent_input: Validator
     full_input: Validator

@@ -48,6 +48,8 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         precondition_parameters=_precondition_parameters(capability, row),
         note=capability.attached.get("note"),
         summary=capability.attached.get("summary"),
+        redact=capability.attached.get("redact"),
+        redact_is_async=inspect.iscoroutinefunction(capability.attached.get("redact")),
         bindings=tuple(Binding(path=path, value=value) for path, value in sorted(capability.bindings.items())),
         agent_input=agent_input,
         full_input=agent_input if operation is None else Validator(operation.input_schema),

@@ -205,6 +205,7 @@ def _block(declaration: Declaration, capability: Capability, effect: Effect, lev
     at, options = capability.at, capability.options
     doors = checked_doors(at, options.doors)
     return {
+        **({"redact": True} if "redact" in capability.attached else {}),
         "id": capability.id,
         "component": declaration.type,
         "kind": capability.kind.value,

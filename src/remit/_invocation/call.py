@@ -28,11 +28,13 @@ coroutine that nobody awaits."""
 class Call:
     """One invocation on its way through the phases; private to the pipeline.
 
-    `waited` is set by whoever let other code run since authorization, so that the dispatch gate looks again; `votes`
+    `owner` is the instance whose code runs and `acted` says that it has returned, both for a redactor only. `waited` is
+    set by whoever let other code run since authorization, so that the dispatch gate looks again; `votes`
     and the durations (seconds) are for the journal.
     """
 
     __slots__ = (
+        "acted",
         "arguments",
         "begun",
         "bound",
@@ -56,6 +58,7 @@ class Call:
         "outcome",
         "output",
         "output_bytes",
+        "owner",
         "policy_s",
         "queue_s",
         "release",
@@ -121,12 +124,13 @@ class Call:
         # admit
         self.release: Release | None = None
         # dispatch, execute
-        self.started = False
+        self.started = self.acted = False
         self.spent = False
         self.standing: Standing | None = None
         self.running = False
         self.signal = LazySignal()
         self.result: object = None
+        self.owner: object = None
         self.output: Json = None
         self.output_bytes = b""
         self.executed_at = 0.0

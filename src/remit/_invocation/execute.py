@@ -69,6 +69,8 @@ class Part:
 
 def execute(call: Call, part: Part) -> Later | None:
     """Run the call once; what it gives or raises is its own verdict."""
+    if call.live.plan.redact is not None:  # what it gives is redacted even if its component goes meanwhile
+        call.owner = call.live.registration.component
     if not call.live.inline:
         return partial(_await, call, part)
     call.executed_at = part.clock.monotonic()

@@ -365,4 +365,4 @@ def _happened(call: Call) -> Happened:
     bound = call.bound
     if not call.running or bound is None or bound.plan.descriptor.effect.reads_only:
         return Happened.NONE
-    return Happened.UNKNOWN
+    return Happened.DONE if call.acted else Happened.UNKNOWN

@@ -1,25 +1,30 @@
-"""Step 15: check and size the output, then close the call: ledger, broker, audit, events (SPEC 6.2, 9)."""
+"""Step 15: redact, check and size the output, then close the call: ledger, broker, audit, events (SPEC 6.2, 9)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
 
-from remit._base.boundary import NotJson, canonical
+from remit._base.boundary import Json, NotJson, take
 from remit._base.clock import Clock
 from remit._base.codes import MATRIX
+from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.request import RequestRecord
-from remit._invocation.call import Call
+from remit._invocation.call import Call, Later
 from remit._invocation.ledger import Ledger, keeps
+from remit._invocation.redaction import Kept, RedactorFailed, payload_of, redact_later, redacted
 from remit._journal.audit import AuditLog, AuditType, Durations
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.effects import Audit
 from remit._model.event import EventType
 from remit._model.outcome import Failed, Ok, Outcome
-from remit._model.withheld import masked
+from remit._model.payload import Payload, PayloadPart, PayloadReader
+from remit._registry.entered import Entered, Raised
 from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
-from remit.errors import AgentError, Happened, Refusal, execution_failed
+from remit.errors import AgentError, Happened, Refusal, execution_failed, timeout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +33,7 @@ class Part:
 
     `version` gives the version of a consumer that has been seen, recomputed only if something moved; `known_version`
     the last one of a consumer that was refused before anything was looked at. `settled` tells the broker what came of
-    a spent request.
+    a spent request; `errand` runs what no call waits for.
     """
 
     clock: Clock
@@ -40,6 +45,11 @@ class Part:
     known_version: Callable[[Consumer], str]
     settled: Callable[[RequestRecord, Happened], None]
     contract_hash: str
+    entered: Entered
+    errand: Callable[[Coroutine[Any, Any, None]], None]
+
+
+_NOTHING: Final = Kept()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +60,66 @@ class Reason:
     cause: BaseException | None = None
 
 
-def check_output(call: Call, part: Part) -> None:
-    """Turn the result into JSON and hold it against its schema and the limit; a write that broke them is done."""
+def check_output(call: Call, part: Part) -> Later | None:
+    """Turn the result into JSON, let the author's redactor see it, and hold it against its schema and the limit.
+
+    A write whose output broke them, or whose redactor fails or does not answer in time, is done (SPEC 8.4).
+    """
     plan = call.live.plan
-    happened = Happened.NONE if plan.descriptor.effect.reads_only else Happened.DONE
     try:
         output, canonical = plan.dump(call.result)
     except (NotJson, OutputRefused) as error:
-        raise Refusal(execution_failed("output-invalid", happened), why=error.told, cause=error) from None
+        raise _invalid(call, error) from None
+    if plan.redact is None or output is None:
+        _hold(call, part, output, canonical)
+        return None
+    call.acted = True
+    payload = Payload(value=output, part=PayloadPart.OUTPUT, reader=PayloadReader.AGENT)
+    if plan.redact_is_async:
+        return partial(_redact, call, part, payload)
+    _hold_redacted(call, part, part.entered.attempt(plan.redact, call.owner, payload))
+    return None
+
+
+async def _redact(call: Call, part: Part, payload: Payload) -> None:
+    redact = call.live.plan.redact
+    assert redact is not None
+    _hold_redacted(call, part, await part.entered.attempted(redact, call.owner, payload))
+
+
+def _hold_redacted(call: Call, part: Part, shown: object) -> None:
+    if part.clock.monotonic() - call.begun > call.timeout_s:  # a plain one held the loop: no timer could fire
+        idempotent = call.live.plan.descriptor.idempotent
+        error = timeout(round(call.timeout_s * 1_000), idempotent=idempotent, happened=_acted(call))
+        raise Refusal(error, why="the redactor ran beyond the deadline")
+    if isinstance(shown, Raised):
+        correlation = new_id("err_")
+        failed = execution_failed("handler-error", _acted(call), correlation_id=correlation)
+        raise Refusal(failed, why=f"{correlation}: the redactor failed", cause=RedactorFailed.of(shown.cause))
+    try:
+        output, canonical = take(shown)
+    except NotJson as error:
+        raise _invalid(call, error) from None
+    _hold(call, part, output, canonical)
+
+
+def _invalid(call: Call, error: NotJson | OutputRefused) -> Refusal:
+    return Refusal(execution_failed("output-invalid", _acted(call)), why=error.told, cause=error)
+
+
+def _acted(call: Call) -> Happened:
+    return Happened.NONE if call.live.plan.descriptor.effect.reads_only else Happened.DONE
+
+
+def _hold(call: Call, part: Part, output: Json, canonical: bytes) -> None:
+    plan = call.live.plan
     if plan.output is not None and not plan.output.is_valid(output):
         first = plan.output.issues(output)[0]
         why = f"the output breaks its schema at `{first.path}`: {first.message}"
-        raise Refusal(execution_failed("output-invalid", happened), why=why)
+        raise Refusal(execution_failed("output-invalid", _acted(call)), why=why)
     if len(canonical) > part.limits.output_bytes:
         why = f"the output has {len(canonical)} bytes, the limit is {part.limits.output_bytes}"
-        raise Refusal(execution_failed("output-too-large", happened), why=why)
+        raise Refusal(execution_failed("output-too-large", _acted(call)), why=why)
     call.output = output
     call.output_bytes = canonical
 
@@ -153,16 +208,11 @@ def _happened(call: Call, error: AgentError | None) -> Happened:
     return Happened(told) if isinstance(told, str) else Happened.NONE
 
 
-def _payload(call: Call) -> bytes | None:
-    """The effective input as the journal may keep it: sensitive values are withheld (SPEC 7.2)."""
-    sensitive = () if call.bound is None else call.bound.plan.sensitive
-    return canonical(masked(call.effective, sensitive)) if sensitive and call.effective else call.canonical or None
-
-
 def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, happened: Happened) -> None:
     bound, viewer, approval = call.bound, call.viewer, call.approval
     plan = None if bound is None else bound.plan
     level = Audit.METADATA if plan is None else plan.audit
+    kept = _kept(call, part) if level is Audit.FULL else _NOTHING
     part.audit.append(
         AuditType.INVOCATION,
         level=level,
@@ -181,7 +231,17 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.running else None),
         outcome=happened,
         contract_hash=part.contract_hash,
-        input=_payload(call) if level is Audit.FULL else None,
-        output=(call.output_bytes or None) if level is Audit.FULL else None,
+        input=kept.input,
+        output=kept.output,
+        dropped=kept.dropped,
         cause=reason.cause,
     )
+
+
+def _kept(call: Call, part: Part) -> Kept:
+    plan = call.live.plan
+    if plan.redact is None or not (call.canonical or call.output_bytes):
+        return payload_of(call)
+    if plan.redact_is_async:
+        return redact_later(call, part.entered, part.audit, part.clock, part.errand)
+    return redacted(call, part.entered, part.audit)

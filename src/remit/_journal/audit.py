@@ -29,6 +29,7 @@ class AuditType(StrEnum):
     INVOCATION = "invocation"
     CONFIRMATION = "confirmation"
     REGISTRATION = "registration"
+    PAYLOAD = "payload"
     LATE_RESULT = "late-result"
     SUSPENSION = "suspension"
     STANDING = "standing"
@@ -67,11 +68,12 @@ class AuditEntry:
     """One line of the journal (SPEC 9.2).
 
     `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
-    was told, `status` what became of a confirmation request, a standing approval or a suspension, `why` the true reason
-    (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of the input
-    where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at the level
-    `full` only, when their canonical form has at most 8,192 bytes and the journal's room for payloads still holds them;
-    `payload` says whether they are. `component` and `instance` stand in the entries of registrations, which the other
+    was told, `status` what became of a confirmation request, a standing approval, a mount or a suspension, `why` the
+    true reason (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of
+    the input where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at
+    the level `full` only, as the author's redactor left them, when their canonical form has at most 8,192 bytes and the
+    journal's room for payloads still holds them; `payload` says whether they are, `dropped` why something is not.
+    `component` and `instance` stand in the entries of registrations, which the other
     entries name by `registration`.
     """
 
@@ -104,6 +106,7 @@ class AuditEntry:
     payload: bool = False
     input: Json = None
     output: Json = None
+    dropped: str | None = None
     cause: str | None = None
 
 
@@ -134,6 +137,19 @@ class AuditSink(Protocol):
 _NO_TIMES: Final = Durations()
 _NONE: Final = Audit.NONE  # a member of an enumeration costs more to look up than a name, on every call
 _FULL: Final = Audit.FULL
+
+
+class _Payload(NamedTuple):
+    input: bytes | None = None
+    output: bytes | None = None
+    dropped: str | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.input or b"") + len(self.output or b"")
+
+
+_NO_PAYLOAD: Final = _Payload()
 
 
 class _Raw(NamedTuple):
@@ -198,7 +214,7 @@ class AuditLog:
         self._surface_id = surface_id
         self._now = clock.now
         self._entries: deque[_Values] = deque(maxlen=capacity)
-        self._payloads: OrderedDict[int, tuple[bytes | None, bytes | None]] = OrderedDict()
+        self._payloads: OrderedDict[int, _Payload] = OrderedDict()
         self._payload_size = 0
         self._sinks: Listeners[AuditEntry] = Listeners(self._sink_failed, backlog=capacity)
         self._muted = False
@@ -227,6 +243,7 @@ class AuditLog:
         contract_hash: str | None = None,
         input: bytes | None = None,
         output: bytes | None = None,
+        dropped: str | None = None,
         cause: BaseException | None = None,
         place: Place | None = None,
     ) -> None:
@@ -252,7 +269,7 @@ class AuditLog:
         )  # fmt: skip
         self._entries.append(raw)
         if level is _FULL:
-            self._keep(sequence, input, output)
+            self._keep(sequence, input, output, dropped)
         if self._sinks.audience and not self._muted:
             self._sinks.send(self._entry(raw))
 
@@ -283,22 +300,25 @@ class AuditLog:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _keep(self, sequence: int, input: bytes | None, output: bytes | None) -> None:
-        kept = (_within(input), _within(output))
-        size = len(kept[0] or b"") + len(kept[1] or b"")
-        if not size:
+    def _keep(self, sequence: int, input: bytes | None, output: bytes | None, dropped: str | None) -> None:
+        cut = [
+            f"{name}: {len(value)} bytes"
+            for name, value in (("input", input), ("output", output))
+            if value is not None and len(value) > PAYLOAD_BYTES
+        ]
+        kept = _Payload(_within(input), _within(output), "; ".join(filter(None, (dropped, *cut))) or None)
+        if kept == _NO_PAYLOAD:
             return
         self._payloads[sequence] = kept
-        self._payload_size += size
-        oldest = _Raw(*self._entries[0]).sequence
+        self._payload_size += kept.size
+        oldest = self._entries[0][0]
         while self._payload_size > PAYLOADS_BYTES or next(iter(self._payloads)) < oldest:
-            _, (first, second) = self._payloads.popitem(last=False)
-            self._payload_size -= len(first or b"") + len(second or b"")
+            self._payload_size -= self._payloads.popitem(last=False)[1].size
 
     def _entry(self, values: _Values) -> AuditEntry:
         raw = _Raw(*values)
         tenant, principal = raw.principal or (None, None)
-        input, output = self._payloads.get(raw.sequence, (None, None))
+        kept = self._payloads.get(raw.sequence, _NO_PAYLOAD)
         return AuditEntry(
             sequence=raw.sequence,
             time=raw.at.isoformat(),
@@ -326,9 +346,10 @@ class AuditLog:
             execution_ms=_milliseconds(raw.durations.execution),
             outcome=raw.outcome,
             contract_hash=raw.contract_hash,
-            payload=raw.sequence in self._payloads,
-            input=None if input is None else loads(input),
-            output=None if output is None else loads(output),
+            payload=kept.size > 0,
+            input=None if kept.input is None else loads(kept.input),
+            output=None if kept.output is None else loads(kept.output),
+            dropped=kept.dropped,
             cause=raw.cause,
         )
 

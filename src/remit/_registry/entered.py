@@ -1,5 +1,6 @@
 """The one place that enters the application's `within` around the application's code (SPEC 4.0)."""
 
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -51,6 +52,15 @@ class Entered:
         try:
             return self.call(function, *arguments)
         except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the application's edge: what its code raises is an answer
+            return Raised(error)
+
+    async def attempted(self, function: Callable[..., T | Awaitable[T]], *arguments: object) -> T | Raised:
+        """Call a function that may be async and whose raising is an answer too: redactors, for the journal."""
+        try:
+            return await self.run(function, *arguments)
+        except (KeyboardInterrupt, CancelledError):
             raise
         except BaseException as error:  # noqa: BLE001 - the application's edge: what its code raises is an answer
             return Raised(error)

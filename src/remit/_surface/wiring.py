@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from remit._base.boundary import Json, canonical
@@ -94,16 +95,16 @@ class Errands:
         self._audit = audit
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start it."""
+    def run(self, work: Coroutine[Any, Any, None], failing: str = "what a call left behind to do failed") -> None:
+        """Start it; `failing` is what the journal says if it raises."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(partial(self._done, failing))
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _done(self, failing: str, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._audit.fault("the store could not record how a call ended", error)
+            self._audit.fault(failing, error)
 
 
 def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired:
@@ -213,6 +214,8 @@ class _Joined:
                 known_version=self.versions.known,
                 settled=self._settled,
                 contract_hash=contract_hash,
+                entered=self.entered,
+                errand=self.errands.run,
             ),
             clock=clock,
         )
@@ -241,7 +244,7 @@ class _Joined:
         return None if self.given.procedures is None else self.given.procedures.get(name)
 
     def _settled(self, record: RequestRecord, happened: Happened) -> None:
-        self.errands.run(self.broker.settled(record, happened))
+        self.errands.run(self.broker.settled(record, happened), "the store could not record how a call ended")
 
     def _idempotency_key(self) -> Callable[[Call], str]:
         key = secrets.token_bytes(KEY_BYTES)

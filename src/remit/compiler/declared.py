@@ -19,7 +19,8 @@ _SETS: Final = frozenset({"tags", "doors", "may_vary", "sensitive", "overridable
 class DeclaredCapability:
     """One capability: what it is called, what it does, and every literal that was written at it.
 
-    `parameters` are the method's own, without the instance; for a reference, the fields it binds. `line` and `path` are
+    `parameters` are the method's own, without the instance; for a reference, the fields it binds. `redacts` says that a
+    redactor is attached. `line` and `path` are
     where it stands and take no part in comparisons.
     """
 
@@ -29,6 +30,7 @@ class DeclaredCapability:
     description: str | None
     parameters: tuple[str, ...]
     options: Mapping[str, object]
+    redacts: bool = False
     path: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -92,4 +94,5 @@ def _live_capability(attribute: str, capability: Capability) -> DeclaredCapabili
         description=description,
         parameters=parameters,
         options={name: normal_option(name, getattr(options, name)) for name in LITERAL_OPTIONS},
+        redacts="redact" in capability.attached,
     )

@@ -23,7 +23,7 @@ API: Final = {
     "remit.reference": "reference",
     "remit._contract.reference.reference": "reference",
 }
-_ATTACHMENTS: Final = frozenset({"available", "precondition", "note", "summary"})
+_ATTACHMENTS: Final = frozenset({"available", "precondition", "note", "summary", "redact"})
 _DECORATORS: Final = frozenset({"observation", "action"})
 _COMPOUND: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.Match)
 _BODY: Final = "declare every capability directly in the class body"
@@ -125,6 +125,9 @@ class Members:
             return False
         if target.attr == "bind" and isinstance(decorator, ast.Call):
             self._bind_path(target.value.id, decorator)
+        elif target.attr == "redact":
+            name = target.value.id
+            self.capabilities[name] = replace(self.capabilities[name], redacts=True)
         return True
 
     def _bind_path(self, attribute: str, call: ast.Call) -> None:

@@ -88,6 +88,16 @@ object.__setattr__(Options.read, "_options", replace(Options.read.options, timeo
 """
 )
 CONSTANT = HEAD + "import constants\n" + component("Constant", "constants.TYPE")
+REDACTED = HEAD + component(
+    "Redacted",
+    '"f.redacted"',
+    """
+    def hide(self, payload):
+        return payload.value
+
+    read.redact(hide)
+""",
+)
 GONE = HEAD + component("Gone", '"f.gone"') + "\nimport gc\ndel Gone\ngc.collect()\n"
 
 
@@ -96,6 +106,7 @@ def found(write_project: WriteProject) -> list[str]:
     root = write_project(
         app="""
         import change, new_class, alias, base, runs, runs_module, mutated, replaced, options, constant, gone, fine
+        import redacted
         """,
         new_class=NEW_CLASS,
         alias=ALIAS,
@@ -109,6 +120,7 @@ def found(write_project: WriteProject) -> list[str]:
         options=OPTIONS,
         constant=CONSTANT,
         constants='TYPE = "f.constant"\n',
+        redacted=REDACTED,
         gone=GONE,
         change='import constants\nconstants.TYPE = "f.changed"\n',
         fine=HEAD + component("Fine", '"f.fine"'),
@@ -130,6 +142,7 @@ def test_every_form_the_source_hides_is_a_finding(found: list[str]) -> None:
         ("mutated.py", "f.mutated.read: description is 'Something else.' after the import, and 'Read.' in the source"),
         ("replaced.py", "f.replaced.read: parameters is ['second'] after the import, and ['first'] in the source"),
         ("options.py", "f.options.read: timeout is 9 after the import, and None in the source"),
+        ("redacted.py", "f.redacted.read: redacts is True after the import, and False in the source"),
         ("constant.py", "Constant has the type f.changed after the import, and f.constant in the source"),
     ]
     for place, text in expected:

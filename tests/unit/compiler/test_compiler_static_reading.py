@@ -256,3 +256,31 @@ def test_references_carry_their_bound_fields(write_project: WriteProject) -> Non
     disable = components(root)["a"].capabilities["disable"]
     assert (disable.name, disable.parameters) == ("domain:x.disable", ("ids", "zone"))
     assert disable.options["approver"] == "lead"
+
+
+@pytest.mark.requirement("3.1-redact-is-in-the-contract")
+def test_a_redactor_is_read_from_the_source(write_project: WriteProject) -> None:
+    root = write_project(
+        app="""
+        from remit import Component, Payload, action, observation
+
+        class A(Component, type="a"):
+            \"\"\"A.\"\"\"
+
+            @observation
+            def read(self) -> str:
+                \"\"\"Read.\"\"\"
+                return ""
+
+            @action
+            def put(self) -> str:
+                \"\"\"Put.\"\"\"
+                return ""
+
+            @read.redact
+            async def hide(self, payload: Payload) -> object:
+                return payload.value
+        """
+    )
+    found = components(root)["a"].capabilities
+    assert {name: each.redacts for name, each in found.items()} == {"read": True, "put": False}
