@@ -20,7 +20,7 @@ class Line:
 
     `doors` maps each door to what opened it: `in-process`, `doors=`, or the pattern of the site's exposure. `decides`
     names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
-    of every surface stand in the head of the contract.
+    of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
     """
 
     id: str
@@ -34,6 +34,8 @@ class Line:
     policies: tuple[str, ...]
     bound: tuple[str, ...]
     overridable: tuple[str, ...]
+    may_vary: tuple[str, ...]
+    sensitive: tuple[str, ...]
     reason: str | None
     place: str | None
     description: str
@@ -60,8 +62,10 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         audit=str(block["audit"]),
         doors=opened(manifest, block),
         policies=(*_policies(component), *_policies(block)),
-        bound=tuple(cast("list[str]", block.get("bound") or [])),
-        overridable=tuple(cast("list[str]", block.get("overridable") or [])),
+        bound=_names(block, "bound"),
+        overridable=_names(block, "overridable"),
+        may_vary=_names(block, "may_vary"),
+        sensitive=_names(block, "sensitive"),
         reason=None if block["reason"] is None else str(block["reason"]),
         place=place,
         description=str(block["description"]),
@@ -70,6 +74,10 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
 
 def _policies(block: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(str(policy["name"]) for policy in cast("list[dict[str, Json]]", block["policies"]))
+
+
+def _names(block: Block, field: str) -> tuple[str, ...]:
+    return tuple(cast("list[str]", block.get(field) or []))
 
 
 def _decides(block: Block) -> str:
@@ -137,6 +145,10 @@ def _note(line: Line) -> str:
         notes.append(f"the view fills {', '.join(line.bound)}")
     if line.overridable:
         notes.append(f"agents may fill {', '.join(line.overridable)} themselves")
+    if line.may_vary:
+        notes.append(f"may vary once approved for the session: {', '.join(line.may_vary)}")
+    if line.sensitive:
+        notes.append(f"withheld: {', '.join(line.sensitive)}")
     if line.reason is not None:
         notes.append(f"lowered: {line.reason}")
     return "; ".join(notes)

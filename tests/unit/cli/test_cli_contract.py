@@ -147,6 +147,31 @@ def test_inspect_at_a_closed_door_says_how_to_open_it(root: Path) -> None:
     assert 'do  add to [tool.remit.exposure]:  webmcp = ["view:…"]' in ran.output
 
 
+@pytest.mark.requirement("13.1-inspect-shows", "7.9-marks-are-declared", "3.3-sensitive-marks")
+def test_inspect_shows_what_may_vary_and_what_is_withheld(root: Path) -> None:
+    marked = APP.replace(
+        '    @action(doors=("embedded",))\n',
+        '    @action(confirmation="required", sensitive=("key",))\n'
+        "    def store(self, key: str) -> None:\n"
+        '        """Store a key."""\n\n'
+        '    @action(doors=("embedded",), confirmation="required", may_vary=MARKED)\n',
+    )
+    (root / "app.py").write_text(marked.replace("backend = P", 'MARKED = ("ids",)\nbackend = P'), encoding="utf-8")
+    compiled = compile_project(root)
+    noted = as_text(lines_of(compiled.manifest, compiled.places), None)
+    assert "policies require-grant:fleet; may vary once approved for the session: ids" in noted
+    assert "policies require-grant:fleet; withheld: key" in noted
+
+
+@pytest.mark.requirement("13.2-complete-or-exit-2")
+@pytest.mark.parametrize("mark", ["may_vary", "sensitive"])
+def test_a_computed_mark_is_a_finding(root: Path, mark: str) -> None:
+    computed = APP.replace('@action(doors=("embedded",))', f'@action(confirmation="required", {mark}=sorted(["ids"]))')
+    (root / "app.py").write_text(computed, encoding="utf-8")
+    ran = run(root, "compile")
+    assert ran.exit_code == 2 and f"{mark}= is the expression `sorted(['ids'])`" in ran.stderr
+
+
 @pytest.mark.requirement("13.1-inspect-shows")
 def test_inspect_for_programs_is_json(compiled: Compiled) -> None:
     lines = lines_of(compiled.manifest, compiled.places)
