@@ -278,7 +278,21 @@ def test_marking_what_is_no_field_or_never_stands_is_refused() -> None:
         def _(self) -> str:
             return "o1"
 
-    for wrong, match in ((Unknown, "'text'"), (Afresh, "'always'"), (Bound, "'order'")):
+    class Overridable(Component, type="orders"):
+        """The orders of a page."""
+
+        note = reference("domain:orders.note", overridable=("order",), may_vary=("order",))
+
+        @note.bind("order")
+        def _(self) -> str:
+            return "o1"
+
+    for wrong, match in (
+        (Unknown, "'text'"),
+        (Afresh, "'always'"),
+        (Bound, "'order'"),
+        (Overridable, "'order', which an agent does not send, or the view fills"),
+    ):
         with pytest.raises(DefinitionError, match=match):
             authority_of(wrong, procedures=backend)
 

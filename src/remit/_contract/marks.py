@@ -1,6 +1,6 @@
 """Marks on fields of an input: which a person may leave free, which are neither shown nor kept (SPEC 7.9, 7.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from remit._base.boundary import Json
@@ -10,19 +10,25 @@ from remit.errors import DefinitionError
 
 
 def marks_of(
-    at: Place, options: Options, effect: Effect, declared: Confirmation, schemas: tuple[Json, Json]
+    at: Place,
+    options: Options,
+    effect: Effect,
+    declared: Confirmation,
+    schemas: tuple[Json, Json],
+    bound: Collection[str] = (),
 ) -> dict[str, Json]:
     """The part of a row that says what is marked; a row without marks has no such part.
 
-    `schemas` are the agent's and the full one, which differ by what the view fills. Refused: a name that is no field,
-    `may_vary` where no standing approval is possible: a level other than `required`, or a sensitive field.
+    `schemas` are the agent's and the full one, which differ by what the view fills; `bound` names all that it fills,
+    which stays pinned even where an agent may fill it instead. Refused: a name that is no field, `may_vary` where no
+    standing approval is possible: a level other than `required`, or a sensitive field.
     """
     agent, full = (_fields(schema) for schema in schemas)
     free = checked_names(at, "may_vary", options.may_vary)
     sensitive = checked_names(at, "sensitive", options.sensitive)
     for name in free:
-        if name not in agent:
-            raise _no_field(at, "may_vary", name, "an agent does not send", agent)
+        if name not in agent or name in bound:
+            raise _no_field(at, "may_vary", name, "an agent does not send, or the view fills", agent)
     for name in sensitive:
         if name not in full:
             raise _no_field(at, "sensitive", name, "the input does not have", full)

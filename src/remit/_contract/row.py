@@ -188,7 +188,7 @@ def _reference_row(
     if overridable := checked_overridable(reference):
         block["overridable"] = list(overridable)
     schemas = (block["input"], cast(Json, operation.input_schema))
-    block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas)
+    block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas, reference.bindings)
     return CapabilityRow(
         attribute=attribute,
         sealed=(reference,),
