@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from remit import Component, Consumer, Event, EventType, Ok, Payload, Surface, action, observation
+from remit import AuditEntry, Component, Consumer, Event, EventType, Ok, Payload, Surface, action, observation
 from remit.compiler import compile_app
 
 
@@ -39,8 +39,18 @@ class Customer(Component, type="demo.customer"):
         return payload.value
 
 
+class Log:
+    async def write(self, entry: AuditEntry) -> None:
+        await self.lines.put(f"{entry.time} {entry.type} {entry.capability} {entry.code}")
+
+    def __init__(self) -> None:
+        self.lines: asyncio.Queue[str] = asyncio.Queue()
+
+
 async def main() -> None:
     surface = Surface(compile_app(__file__), principal="operator")
+    log = Log()
+    surface.audit_to(log)
     heard: list[EventType] = []
 
     def listen(event: Event) -> None:
@@ -56,6 +66,8 @@ async def main() -> None:
     (entry,) = surface.audit(types={"invocation"})
     assert entry.input == {"card": "…9876"} and entry.execution_ms is not None
     end()
+    written = [(await log.lines.get()).split()[1:3] for _ in surface.audit()]
+    assert written == [["registration", "None"], ["invocation", "view:demo.customer.setCard"]]
     assert heard == [EventType.REGISTERED, EventType.INVOCATION_SETTLED, EventType.INVOCATION_SETTLED]
 
 

@@ -7,6 +7,7 @@ from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._contract.decorators import action, observation
 from remit._contract.reference import reference
+from remit._journal.audit import AuditEntry, AuditSink, AuditType
 from remit._model.answers import Refused, Unavailable
 from remit._model.consumer import Consumer, Decider, Principal
 from remit._model.context import Context
@@ -30,6 +31,9 @@ from remit.procedures import BackendError, Procedures
 __all__ = [
     "AgentError",
     "Approved",
+    "AuditEntry",
+    "AuditSink",
+    "AuditType",
     "Authority",
     "BackendError",
     "CancelCause",

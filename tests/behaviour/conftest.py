@@ -61,8 +61,8 @@ def output(outcome: Outcome) -> object:
 
 
 def journal(surface: Surface) -> tuple[AuditEntry, ...]:
-    """What the journal says of calls, requests and faults: everything but what a test's own mounts leave there."""
-    return surface.audit(types=set(AuditType) - {AuditType.REGISTRATION})
+    """What the journal says of calls, requests and faults: not what a test's own mounts and looks leave there."""
+    return surface.audit(types=set(AuditType) - {AuditType.REGISTRATION, AuditType.LISTING})
 
 
 async def turns(count: int = 20) -> None:

@@ -15,7 +15,7 @@ from remit._confirmation.refusals import NotPending, NotTheDecider, WrongDigest
 from remit._confirmation.request import Approved, Ask, DecideFn, Denied, RequestRecord
 from remit._confirmation.restraint import Restraint
 from remit._confirmation.standing import DeciderNow, Standings
-from remit._journal.audit import AuditLog, AuditType
+from remit._journal.audit import AuditLog, AuditType, Durations
 from remit._journal.hub import EventHub
 from remit._journal.listeners import Listeners
 from remit._model.consumer import Decider
@@ -205,6 +205,7 @@ class Desk:
             raise NotPending(record.status if row is None else ConfirmationStatus(row.status))
         record.decider = decider
         record.decided_by = decider.id
+        record.person_s = (self._clock.now() - record.created_at).total_seconds()
         record.spend_by = spend_by
         self.restraint.acted()
         if to is Status.DENIED:
@@ -350,6 +351,7 @@ class Desk:
                 confirmation=record.id,
                 status=record.status.value,
                 why=why,
+                durations=Durations(person=record.person_s),
                 contract_hash=ask.contract_hash,
             )
 

@@ -186,6 +186,7 @@ class RequestRecord:
         "id",
         "listed",
         "moved_from",
+        "person_s",
         "spend_by",
         "status",
         "task",
@@ -210,6 +211,7 @@ class RequestRecord:
         self.listed = False
         self.homeless = False
         self.moved_from: tuple[str, ...] = ()
+        self.person_s: float | None = None
         self.timer: TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
         self.waiters: list[asyncio.Future[None]] = []

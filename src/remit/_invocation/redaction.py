@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, NamedTuple
 
+from remit._base.awaiting import awaited_within
 from remit._base.boundary import NotJson, canonical, loads, take
 from remit._base.clock import Clock
 from remit._invocation.call import Call
@@ -85,7 +86,8 @@ async def _keep(call: Call, owner: object, entered: Entered, audit: AuditLog, cl
             answers.append(None)
             continue
         asked = entered.attempted(redact, owner, _payload(part, value))
-        answers.append(await _within(asked, call.timeout_s, clock))
+        done = await awaited_within(asked, call.timeout_s, clock)
+        answers.append(Raised(NotInTime()) if done is None or done.cancelled() else done.result())
     kept = _kept(given, tuple(answers), call, audit)
     principal = call.sight.principal
     audit.append(
@@ -101,23 +103,6 @@ async def _keep(call: Call, owner: object, entered: Entered, audit: AuditLog, cl
         output=kept.output,
         dropped=kept.dropped,
     )
-
-
-async def _within(asked: Coroutine[Any, Any, object], seconds: float, clock: Clock) -> object:
-    """What it answers, or that it did not answer in time; it is told, and not waited for any longer."""
-    loop = asyncio.get_running_loop()
-    over: asyncio.Future[None] = loop.create_future()
-    timer = clock.call_later(seconds, lambda: None if over.done() else over.set_result(None))
-    work = loop.create_task(asked)
-    watched: set[asyncio.Future[Any]] = {work, over}
-    try:
-        await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        timer.cancel()
-        work.cancel()
-    if not work.done():
-        return Raised(NotInTime())
-    return Raised(asyncio.CancelledError()) if work.cancelled() else work.result()
 
 
 def _owner(call: Call) -> object | None:

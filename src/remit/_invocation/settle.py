@@ -228,7 +228,12 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         why=reason.why,
         votes=call.votes,
         repairs=call.repairs,
-        durations=Durations(call.policy_s, call.queue_s, None, call.execution_s if call.running else None),
+        durations=Durations(
+            call.policy_s,
+            call.queue_s,
+            None if call.evidence is None else call.evidence.person_s,
+            call.execution_s if call.running else None,
+        ),
         outcome=happened,
         contract_hash=part.contract_hash,
         input=kept.input,

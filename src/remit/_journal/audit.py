@@ -2,7 +2,7 @@
 
 import traceback
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,8 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from remit._base.boundary import Json, loads
 from remit._base.clock import Clock
-from remit._journal.listeners import Listeners
+from remit._journal.about import ListingCounts, Place
+from remit._journal.sinks import Sinks
 from remit._model.effects import Audit
 from remit._schema.repair import Repair
 from remit.errors import ErrorCode, Happened
@@ -29,6 +30,7 @@ class AuditType(StrEnum):
     INVOCATION = "invocation"
     CONFIRMATION = "confirmation"
     REGISTRATION = "registration"
+    LISTING = "listing"
     PAYLOAD = "payload"
     LATE_RESULT = "late-result"
     SUSPENSION = "suspension"
@@ -97,6 +99,7 @@ class AuditEntry:
     why: str | None = None
     votes: tuple[AuditVote, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    listing: ListingCounts | None = None
     policy_ms: float | None = None
     queue_ms: float | None = None
     person_ms: float | None = None
@@ -110,13 +113,6 @@ class AuditEntry:
     cause: str | None = None
 
 
-class Place(NamedTuple):
-    """What a registration entry is about: the type and the instance that was mounted, or was to be."""
-
-    component: str
-    instance: str
-
-
 class Durations(NamedTuple):
     """How long the parts of one call took, in seconds; None where it did not get there."""
 
@@ -127,10 +123,15 @@ class Durations(NamedTuple):
 
 
 class AuditSink(Protocol):
-    """Where entries go, beside the memory of the surface."""
+    """Where entries go, beside the memory of the surface; see `Surface.audit_to`."""
 
-    def write(self, entry: AuditEntry) -> None:
-        """Take one entry. It runs inline, so it must be quick; what it raises is journalled and changes nothing."""
+    def write(self, entry: AuditEntry) -> Awaitable[None] | None:
+        """Take one entry; plain or async.
+
+        A plain one runs inline, so it must be quick. An async one is never waited for: it gets the entries one after
+        the other, up to a thousand wait for it, and one that takes longer than 10 s loses those. What either raises,
+        and how many entries were lost, is journalled and changes nothing else.
+        """
         ...
 
 
@@ -173,7 +174,7 @@ class _Raw(NamedTuple):
     outcome: Happened | None
     contract_hash: str | None
     cause: str | None
-    place: Place | None
+    about: Place | ListingCounts | None
 
 
 _Values: TypeAlias = tuple[
@@ -197,7 +198,7 @@ _Values: TypeAlias = tuple[
     Happened | None,
     str | None,
     str | None,
-    Place | None,
+    Place | ListingCounts | None,
 ]
 
 
@@ -216,7 +217,7 @@ class AuditLog:
         self._entries: deque[_Values] = deque(maxlen=capacity)
         self._payloads: OrderedDict[int, _Payload] = OrderedDict()
         self._payload_size = 0
-        self._sinks: Listeners[AuditEntry] = Listeners(self._sink_failed, backlog=capacity)
+        self._sinks: Sinks[AuditEntry] = Sinks(capacity, clock, self._sink_failed)
         self._muted = False
         self._sequence = 0
 
@@ -245,7 +246,7 @@ class AuditLog:
         output: bytes | None = None,
         dropped: str | None = None,
         cause: BaseException | None = None,
-        place: Place | None = None,
+        about: Place | ListingCounts | None = None,
     ) -> None:
         """Add an entry. `principal` is (tenant, id); `input` and `output` are canonical bytes.
 
@@ -265,7 +266,7 @@ class AuditLog:
         raw = (
             sequence, self._now(), type, registration, capability, invocation, correlation_id, consumer, principal,
             decider, confirmation, status, code, why, stacks, repairs, durations, outcome, contract_hash,
-            None if cause is None else stack_of(cause), place,
+            None if cause is None else stack_of(cause), about,
         )  # fmt: skip
         self._entries.append(raw)
         if level is _FULL:
@@ -325,8 +326,8 @@ class AuditLog:
             type=raw.type,
             surface=self._surface_id,
             registration=raw.registration,
-            component=None if raw.place is None else raw.place.component,
-            instance=None if raw.place is None else raw.place.instance,
+            component=raw.about.component if isinstance(raw.about, Place) else None,
+            instance=raw.about.instance if isinstance(raw.about, Place) else None,
             capability=raw.capability,
             invocation=raw.invocation,
             correlation_id=raw.correlation_id,
@@ -339,6 +340,7 @@ class AuditLog:
             code=raw.code,
             why=raw.why,
             repairs=raw.repairs,
+            listing=raw.about if isinstance(raw.about, ListingCounts) else None,
             votes=tuple(vote if isinstance(vote, AuditVote) else _plain(vote) for vote in raw.votes),
             policy_ms=_milliseconds(raw.durations.policy),
             queue_ms=_milliseconds(raw.durations.queue),
@@ -353,10 +355,10 @@ class AuditLog:
             cause=raw.cause,
         )
 
-    def _sink_failed(self, raised: BaseException) -> None:
+    def _sink_failed(self, why: str, raised: BaseException) -> None:
         self._muted = True  # a sink that cannot take entries would raise for this one, too, without end
         try:
-            self.append(AuditType.FAULT, why="an audit sink raised", cause=raised)
+            self.append(AuditType.FAULT, why=why, cause=raised)
         finally:
             self._muted = False
 

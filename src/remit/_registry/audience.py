@@ -7,6 +7,7 @@ from remit._model.event import Event, EventType
 
 _OWN = frozenset(
     {
+        EventType.SCOPE_CHANGED,
         EventType.INVOCATION_STARTED,
         EventType.INVOCATION_SETTLED,
         EventType.CONFIRMATION_REQUESTED,

@@ -7,7 +7,8 @@ from typing import Literal
 from remit._base.ident import new_id
 from remit._base.text import clean_line
 from remit._contract.plan import Plan, Sealed
-from remit._journal.audit import AuditLog, AuditType, Place
+from remit._journal.about import Place
+from remit._journal.audit import AuditLog, AuditType
 from remit._journal.hub import EventHub
 from remit._model.consumer import ConsumerKey
 from remit._model.effects import Confirmation, Effect
@@ -187,7 +188,7 @@ class Registrar:
             registration=registration,
             status=type.value,
             why=why,
-            place=Place(component, instance),
+            about=Place(component, instance),
         )
         data = {"type": component, "instance": instance, "registration": registration}
         self._hub.emit(type, data if type is not EventType.REJECTED else {**data, "reason": why})

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from remit._model.event import EventType
 from remit._surface.surface import Surface
 
 VIEW_PREFIX: Final = "vew_"
@@ -19,7 +20,7 @@ class Session:
 
     `connected` says that the person's client is there now; building a page opens nothing (SPEC 11.12). `tab` names the
     browser tab where the framework knows it, so that a reload is recognised. `absences` counts how often the client was
-    not there, the time before its first connect included.
+    not there, the time before its first connect included. `told` says that listeners of the surface know it is open.
     """
 
     id: str
@@ -30,6 +31,19 @@ class Session:
     connected: bool = False
     tab: str | None = None
     absences: int = 0
+    told: bool = False
+
+    def opened(self) -> None:
+        """The client is there for the first time: now the session is open (SPEC 9.1, 11.12)."""
+        if not self.told:
+            self.told = True
+            self.surface._session(EventType.SESSION_OPENED, {"view": self.id, "title": self.title})
+
+    def closed(self) -> None:
+        """It ends, before its surface does; one that no client ever came to was never open."""
+        if self.told:
+            self.told = False
+            self.surface._session(EventType.SESSION_CLOSED, {"view": self.id, "title": self.title})
 
     def to_json(self, title: str) -> Mapping[str, object]:
         """How the view is told to agents and people of its principal: `view`, `title`, `route`, `opened_at`."""

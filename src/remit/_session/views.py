@@ -75,6 +75,7 @@ class Views:
             old.connected = False
         session.tab = tab if tab is not None else session.tab
         session.connected = True
+        session.opened()
         self._changed(session.principal)
         return replaced
 
@@ -87,9 +88,12 @@ class Views:
     def remove(self, view_id: str) -> Session | None:
         """Forget a session and return it; None when there is none."""
         session = self._sessions.pop(view_id, None)
-        if session is not None and session.connected:
+        if session is None:
+            return None
+        if session.connected:
             session.connected = False
             self._changed(session.principal)
+        session.closed()
         return session
 
     def open_views(self, principal: PrincipalKey) -> tuple[Session, ...]:

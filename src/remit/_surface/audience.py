@@ -28,6 +28,6 @@ def audience_of(consumer: Consumer, parts: Wired) -> Callable[[Event], bool]:
 
 def _version(consumer: Consumer, parts: Wired) -> str | None:
     try:
-        return parts.versions.fresh(parts.viewers.of(consumer))
+        return parts.versions.fresh(parts.viewers.of(parts.versions.newest(consumer)))
     except Refusal:
         return None

@@ -2,7 +2,11 @@
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
+from remit._journal.about import ListingCounts
+from remit._journal.audit import AuditLog, AuditType
+from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer, ConsumerKey
+from remit._model.event import EventType
 from remit._registry.snapshot import fingerprint
 from remit._registry.state import State
 from remit._registry.viewer import Viewer
@@ -11,7 +15,7 @@ CONSUMERS = 1_000
 
 
 class _Seen:
-    __slots__ = ("fingerprint", "generation", "grants", "number", "viewer")
+    __slots__ = ("fingerprint", "generation", "grants", "journalled", "number", "viewer")
 
     def __init__(self, marks: tuple[int, ...], generation: int, viewer: Viewer) -> None:
         self.fingerprint = marks
@@ -19,20 +23,30 @@ class _Seen:
         self.viewer = viewer
         self.grants = _grants(viewer)
         self.number = 0
+        self.journalled = -1
 
 
 class Versions:
-    """The versions of one surface; computed when read, never per change."""
+    """The versions of one surface; computed when read, never per change.
 
-    __slots__ = ("_of", "_registry")
+    A consumer that comes with another scope than before is told so; the first listing of each version is journalled.
+    """
 
-    def __init__(self, registry: State, clock: Clock) -> None:
+    __slots__ = ("_audit", "_hub", "_of", "_registry")
+
+    def __init__(self, registry: State, clock: Clock, hub: EventHub, audit: AuditLog) -> None:
         self._registry = registry
+        self._hub = hub
+        self._audit = audit
         self._of: Bounded[ConsumerKey, _Seen] = Bounded(CONSUMERS, None, clock)
 
     def captured(self, viewer: Viewer, marks: tuple[int, ...]) -> str:
         """A listing was made: its marks decide whether the version moved."""
-        return str(self._renew(viewer, marks).number)
+        seen = self._renew(viewer, marks)
+        if seen.journalled != seen.number:
+            seen.journalled = seen.number
+            self._journal(viewer, marks)
+        return str(seen.number)
 
     def now(self, viewer: Viewer) -> str:
         """The version now; looks at the registry only if it or the grants moved since the last time."""
@@ -76,10 +90,22 @@ class Versions:
         if seen.fingerprint != marks:
             seen.fingerprint = marks
             seen.number += 1
+        moved = seen.viewer.consumer.scope != viewer.consumer.scope
         seen.generation = self._registry.generation
         seen.viewer = viewer
         seen.grants = _grants(viewer)
+        if moved:
+            self._hub.emit(EventType.SCOPE_CHANGED, None, key)
         return seen
+
+    def _journal(self, viewer: Viewer, marks: tuple[int, ...]) -> None:
+        mounted = sum(len(registration.bounds) for registration in self._registry.in_order())
+        self._audit.append(
+            AuditType.LISTING,
+            consumer=viewer.consumer.key,
+            principal=None if viewer.principal is None else viewer.principal.key,
+            about=ListingCounts(len(marks), sum(mark < 0 for mark in marks), mounted - len(marks)),
+        )
 
 
 def _grants(viewer: Viewer) -> object:

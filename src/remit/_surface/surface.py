@@ -11,7 +11,7 @@ from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._invocation.pipeline import LookAhead, Pipeline
-from remit._journal.audit import AuditEntry, AuditType
+from remit._journal.audit import AuditEntry, AuditSink, AuditType
 from remit._model.consumer import Consumer
 from remit._model.effects import Effect
 from remit._model.event import EventListener, EventType
@@ -288,11 +288,22 @@ class Surface:
         self._belongs.check_thread()
         return None if self._life.ended else self._parts
 
+    def _session(self, type: EventType, data: Mapping[str, object]) -> None:
+        """Tell listeners of this surface's session, as `remit._session` says and nobody else."""
+        self._parts.hub.emit(type, data)
+
     def audit(
         self, *, types: Collection[AuditType | str] | None = None, invocation: str | None = None
     ) -> tuple[AuditEntry, ...]:
         """The journal in memory, oldest first, of some `types` or one invocation; for operators, never for agents."""
         return self._parts.audit.entries(types, invocation)
+
+    def audit_to(self, sink: AuditSink) -> Callable[[], None]:
+        """Give every later entry to `sink`, too; returns the end of it.
+
+        No sink fails a call, and an async one delays none: see `AuditSink.write` (SPEC 9.2).
+        """
+        return self._parts.audit.sink(sink)
 
     def findings(self) -> tuple[SurfaceFinding, ...]:
         """What is allowed and probably not meant: look at it when the application starts, and in operation (SPEC 4.13).

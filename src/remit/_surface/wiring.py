@@ -145,7 +145,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         suspended=registry.suspended,
     )
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
-    versions = Versions(registry, clock)
+    versions = Versions(registry, clock, hub, audit)
     errands = Errands(audit)
     joined = _Joined(given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands)
     parts = joined.parts()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit import Authority, Limits, ManualClock, Principal, Surface
+from remit import Authority, EventType, Limits, ManualClock, Principal, Surface
 from remit._contract.manifest import assemble
 from remit._session.session import Session
 from remit._session.views import Ambiguous, Gone, Nothing, Views
@@ -221,3 +221,39 @@ def test_a_view_is_told_with_the_route_it_has_now() -> None:
     assert session.to_json("Devices")["route"] == "/devices"
     session.surface.set_route("/reports")
     assert session.to_json("Devices")["route"] == "/reports"
+
+
+@pytest.mark.requirement("9.1-sessions-open-and-close")
+def test_listeners_of_a_surface_hear_its_session_open_once_and_close_once() -> None:
+    desk = Desk()
+    heard: list[tuple[EventType, object]] = []
+    types = {EventType.SESSION_OPENED, EventType.SESSION_CLOSED}
+    session = Session(
+        id="vew_1",
+        principal=ADA.key,
+        title="Devices",
+        opened_at=desk.clock.now(),
+        surface=Surface(desk.authority, principal=ADA),
+    )
+    session.surface.subscribe(lambda event: heard.append((event.type, dict(event.data))), types=types)
+    desk.views.add(session)
+    assert heard == [], "building a page opens nothing"
+    desk.views.connect(session, None)
+    desk.views.disconnect(session)
+    desk.views.connect(session, None)
+    named = {"view": "vew_1", "title": "Devices"}
+    assert heard == [(EventType.SESSION_OPENED, named)]
+    desk.views.disconnect(session)
+    desk.views.remove("vew_1")
+    desk.views.remove("vew_1")
+    assert heard == [(EventType.SESSION_OPENED, named), (EventType.SESSION_CLOSED, named)]
+    built = Session(
+        id="vew_3",
+        principal=ADA.key,
+        title="Devices",
+        opened_at=desk.clock.now(),
+        surface=session.surface,
+    )
+    desk.views.add(built)
+    desk.views.remove("vew_3")
+    assert len(heard) == 2, "one that no client came to was never open"
