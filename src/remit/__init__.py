@@ -5,6 +5,7 @@ from remit._base.limits import Limits
 from remit._confirmation.request import Approved, Denied
 from remit._contract.authority import Authority
 from remit._contract.component import Component
+from remit._contract.concurrency import key, parallel
 from remit._contract.decorators import action, observation
 from remit._contract.reference import reference
 from remit._journal.audit import AuditEntry, AuditSink, AuditType
@@ -21,6 +22,7 @@ from remit._model.preflight import Preflight, Question
 from remit._model.progress import Progress
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
+from remit._model.retry import Retry
 from remit._model.standing import StandingApproval, StandingOffer
 from remit._surface.connection import Connection
 from remit._surface.mount import Mount
@@ -69,6 +71,7 @@ __all__ = [
     "Progress",
     "Question",
     "Refused",
+    "Retry",
     "RetryAdvice",
     "Snapshot",
     "StandingApproval",
@@ -77,6 +80,8 @@ __all__ = [
     "SurfaceFinding",
     "Unavailable",
     "action",
+    "key",
     "observation",
+    "parallel",
     "reference",
 ]

@@ -195,7 +195,7 @@ async def test_synchronous_code_over_50_ms_is_journalled_and_found_with_its_long
     assert finding.found.startswith(
         "inline code took 90 ms, and everybody waits meanwhile: Plant.look (test_findings.py:"
     )
-    assert finding.do == "make it async, or keep at hand what it computes"
+    assert finding.do == "make it async, give it blocking=True, or keep at hand what it computes"
 
 
 @pytest.mark.requirement("6.7-inline-code-is-measured")

@@ -28,7 +28,7 @@ class Limits:
     session). Doors and sessions: `gap_s` (a view without its client), `token_s`,
     `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`,
     `hold_s` (a retry waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`, `stop_s` (running calls
-    when the process stops).
+    when the process stops). Blocking handlers: `threads` (per surface).
     """
 
     component_description: int = 500
@@ -61,6 +61,7 @@ class Limits:
     observations_per_consumer: int = 8
     observations: int = 32
     observations_waiting: int = 8
+    threads: int = 8
 
     replay_entries: int = 200
     replay_bytes: int = 1_048_576

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from remit._base.text import first_paragraph
 from remit._contract.capability import Action, Capability, Method, place_of, place_of_caller
+from remit._contract.concurrency import checked_concurrency
 from remit._contract.options import (
     LIMITS,
     Door,
@@ -24,6 +25,7 @@ from remit._contract.options import (
 )
 from remit._contract.plan import NamedPolicy
 from remit._contract.reference import Reference, checked_overridable
+from remit._contract.retrying import check_may_retry, checked_retry
 from remit._model.ids import CapabilityId, capability_name, check_component_type, check_domain_id, view_id
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -274,14 +276,25 @@ def _judge(capability: Capability) -> None:
         checked_text(at, "approver", options.approver, LIMITS.title)
     if not isinstance(options.deprecated, bool):
         raise at.wrong("deprecated= is True or False")
+    checked_concurrency(at, options.concurrency)
+    retry = checked_retry(at, options.retry)
     if isinstance(capability, Method):
-        governed(at, capability.effect, options)
+        check_may_retry(at, retry, idempotent=governed(at, capability.effect, options).idempotent)
+        _check_blocking(at, capability)
         described(at, options.description, capability.function.__doc__, LIMITS.capability_description)
         _check_signature(at, capability)
     elif options.description is not None:
         checked_text(at, "description", options.description, LIMITS.capability_description)
     if isinstance(capability, Reference):
         checked_overridable(capability)
+
+
+def _check_blocking(at: Place, capability: "Method[object, ..., object]") -> None:
+    blocking = capability.options.blocking
+    if not isinstance(blocking, bool):
+        raise at.wrong("blocking= is True or False")
+    if blocking and inspect.iscoroutinefunction(capability.function):
+        raise at.wrong("is async and blocking=True, which is for plain methods", do="write `def`, or no blocking=")
 
 
 def _check_signature(at: Place, capability: "Method[object, ..., object]") -> None:

@@ -5,9 +5,11 @@ from types import FunctionType
 from typing import Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from remit._contract.capability import Action, Observation, place_of
+from remit._contract.concurrency import Concurrency
 from remit._contract.options import AuditName, ConfirmationName, Door, Options
 from remit._contract.plan import NamedPolicy
 from remit._model.effects import EFFECTS_OF, Effect, Kind
+from remit._model.retry import Retry
 from remit.errors import DefinitionCode, DefinitionError
 
 S = TypeVar("S")
@@ -50,6 +52,9 @@ def observation(
     tags: Iterable[str] = (),
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
+    concurrency: Concurrency | None = None,
+    blocking: bool = False,
+    retry: Retry | None = None,
 ) -> ObservationDecorator: ...
 def observation(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -64,11 +69,16 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     tags: Iterable[str] = (),
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
+    concurrency: Concurrency | None = None,
+    blocking: bool = False,
+    retry: Retry | None = None,
 ) -> Observation[S, P, R] | ObservationDecorator:
     """Make a method an observation: it reads the view, changes nothing and declares what it returns (SPEC 3.11).
 
     Bare or called. The docstring's first paragraph, or a literal `description=`, is what an agent reads. `timeout` is
-    seconds. Everything is judged when the class is created, with the place.
+    seconds. `blocking` runs a plain method in a thread, `retry` runs it again when it fails; with a `concurrency` it
+    takes turns in that lane instead of running beside other reads (SPEC 6.6, 6.9, 6.13). Everything is judged when the
+    class is created, with the place.
     """
     options = Options(
         name=name,
@@ -80,6 +90,9 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
         tags=tags,
         doors=doors,
         deprecated=deprecated,
+        concurrency=concurrency,
+        blocking=blocking,
+        retry=retry,
     )
     if function is not None:
         return Observation(function, options)
@@ -113,6 +126,9 @@ def action(
     reason: str | None = None,
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
+    concurrency: Concurrency | None = None,
+    blocking: bool = False,
+    retry: Retry | None = None,
 ) -> ActionDecorator: ...
 def action(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -136,14 +152,18 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     reason: str | None = None,
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
+    concurrency: Concurrency | None = None,
+    blocking: bool = False,
+    retry: Retry | None = None,
 ) -> Action[S, P, R] | ActionDecorator:
     """Make a method an action: it changes the view, `local-state` unless `effect="navigation"` is said (SPEC 3.4).
 
     Bare or called. What changes a backend is a `reference`, never an action: a server effect is a PLANE_VIOLATION.
     `confirmation` may be raised; `timeout` and `spend_time` are seconds; `approver` is the grant of those who may
-    approve. `may_vary` names fields that a person may leave free when approving for the session (SPEC 7.9), `sensitive`
-    fields whose values are neither shown nor kept (SPEC 7.2). Everything is judged when the class is created, with the
-    place.
+    approve. Calls of one instance take turns unless `concurrency` says otherwise; `blocking` runs a plain method in a
+    thread; `retry` is for what is idempotent (SPEC 6.6, 6.9, 6.13). `may_vary` names fields that a person may leave
+    free when approving for the session (SPEC 7.9), `sensitive` fields whose values are neither shown nor kept (7.2).
+    Everything is judged when the class is created, with the place.
     """
     options = Options(
         name=name,
@@ -163,14 +183,26 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
         reason=reason,
         may_vary=may_vary,
         sensitive=sensitive,
+        concurrency=concurrency,
+        blocking=blocking,
+        retry=retry,
     )
     if function is not None:
         return Action(function, options, Effect.LOCAL_STATE)
+    return _Decorating(options, effect)
 
-    def decorate(function: Callable[Concatenate[S2, P2], R2], /) -> Action[S2, P2, R2]:
-        return Action(function, options, _view_effect(effect, function))
 
-    return decorate
+class _Decorating:
+    """`@action(…)`, once its keywords are written."""
+
+    __slots__ = ("_effect", "_options")
+
+    def __init__(self, options: Options, effect: object) -> None:
+        self._options = options
+        self._effect = effect
+
+    def __call__(self, function: Callable[Concatenate[S, P], R], /) -> Action[S, P, R]:
+        return Action(function, self._options, _view_effect(self._effect, function))
 
 
 def _view_effect(effect: object, function: Callable[..., object]) -> Effect:

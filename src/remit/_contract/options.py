@@ -47,6 +47,9 @@ class Options:
     may_vary: Iterable[str] = ()
     sensitive: Iterable[str] = ()
     overridable: Iterable[str] = ()
+    concurrency: object = None
+    blocking: bool = False
+    retry: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

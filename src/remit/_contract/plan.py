@@ -8,6 +8,7 @@ from remit._base.boundary import Json
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Audit
 from remit._model.pattern import Patterns
+from remit._model.retry import Retry
 from remit._schema.validate import Validator
 
 Role = Literal["context", "principal"]
@@ -30,6 +31,18 @@ class Binding:
     value: Callable[[Any], object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The lane in which calls of a capability take turns: `places` run at once (SPEC 6.6).
+
+    A lane belongs to a registration and a name, or, `everywhere`, to a name of the whole surface.
+    """
+
+    name: str
+    places: int
+    everywhere: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
     """One sealed capability of one component class.
@@ -44,12 +57,17 @@ class Plan:
     whatever the site's exposure opens). `may_vary` maps the fields that a standing approval may leave free to their
     schemas; `sensitive` names those whose values are neither shown nor kept. `timeout_s`, `decide_s` and `spend_s` are
     seconds, None for the limits' own.
+    `turn` is the lane, None for the pool of reads; a `blocking` handler runs in a thread; without a `retry` a failed
+    call is not run again.
     """
 
     descriptor: Descriptor
     attribute: str
     handler: Callable[..., object] | None
     is_async: bool
+    blocking: bool
+    retry: Retry | None
+    turn: Turn | None
     injected: Mapping[str, Role]
     available: Callable[[Any], object] | None
     precondition: Callable[..., object] | None

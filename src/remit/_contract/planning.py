@@ -7,8 +7,10 @@ from typing import cast
 from remit._base.boundary import Json, take
 from remit._contract.capability import Action, Capability, Method
 from remit._contract.component import Declaration
+from remit._contract.concurrency import concurrency_of, turn_of
 from remit._contract.options import checked_policies
 from remit._contract.plan import Binding, Plan, Role, Sealed
+from remit._contract.retrying import checked_retry
 from remit._contract.row import CapabilityRow, ComponentRows, field_schema
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation
@@ -42,6 +44,9 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         attribute=row.attribute,
         handler=handler,
         is_async=handler is None or inspect.iscoroutinefunction(handler),
+        blocking=capability.options.blocking,
+        retry=checked_retry(capability.at, capability.options.retry),
+        turn=turn_of(row.capability.id, concurrency_of(capability)),
         injected={} if row.input is None else cast("Mapping[str, Role]", row.input.injected),
         available=capability.attached.get("available"),
         precondition=capability.attached.get("precondition"),

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable
 from typing import Final, Self
 
 from remit._contract.capability import Capability, TextT, ValueT, check_function, place_of_caller
+from remit._contract.concurrency import Concurrency
 from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place, checked_names
 from remit._contract.plan import NamedPolicy
 from remit._model.effects import Kind
 from remit._model.ids import check_domain_id
+from remit._model.retry import Retry
 
 _PATH: Final = re.compile(r"[^\s.\[\]]{1,128}")
 
@@ -102,6 +104,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
     overridable: Iterable[str] = (),
+    concurrency: Concurrency | None = None,
+    retry: Retry | None = None,
 ) -> Reference:
     """Offer the backend operation `domain:<path>` while the component is mounted.
 
@@ -110,7 +114,9 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     who may approve; without it the principal does. `timeout` and `spend_time` are seconds. `may_vary` names fields that
     a person may leave free when approving for the session (SPEC 7.9), `sensitive` fields, bound ones too, whose values
     are neither shown nor kept (SPEC 3.3, 3.4, 7.2). `overridable` names bound fields that stay in the agent's schema,
-    optional: what the agent sends wins, else the view fills them (SPEC 10.3).
+    optional: what the agent sends wins, else the view fills them (SPEC 10.3). Calls of one operation and
+    registration take turns unless `concurrency` says otherwise; `retry` is for what is idempotent, and the backend gets
+    one idempotency key for all attempts (SPEC 6.6, 6.13).
     """
     options = Options(
         title=title,
@@ -130,5 +136,7 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
         may_vary=may_vary,
         sensitive=sensitive,
         overridable=overridable,
+        concurrency=concurrency,
+        retry=retry,
     )
     return Reference(id, options, place_of_caller())

@@ -10,11 +10,13 @@ from typing import Final, cast
 from remit._base.boundary import Json, take
 from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration, check_untouched, declaration_of, described
+from remit._contract.concurrency import concurrency_block, concurrency_of
 from remit._contract.marks import marks_of
 from remit._contract.operation import OperationRecord
 from remit._contract.options import LIMITS, Governed, checked_doors, checked_names, checked_policies, governed
 from remit._contract.plan import NamedPolicy
 from remit._contract.reference import Reference, checked_overridable
+from remit._contract.retrying import check_may_retry, checked_retry, retry_block
 from remit._model.answers import Refused
 from remit._model.consumer import Principal
 from remit._model.context import Context
@@ -178,6 +180,7 @@ def _reference_row(
             confirmation=level.confirmation,
             audit=level.audit,
         )
+    check_may_retry(at, checked_retry(at, reference.options.retry), idempotent=level.idempotent)
     block = _block(declaration, reference, operation.effect, level)
     block["tags"] = cast(Json, sorted({*cast("list[str]", block["tags"]), *operation.tags}))
     block["description"] = reference.options.description or operation.description
@@ -223,6 +226,8 @@ def _block(declaration: Declaration, capability: Capability, effect: Effect, lev
         "doors": _sorted(declaration.doors if doors is None else doors),
         "deprecated": options.deprecated,
         "reason": options.reason,
+        "concurrency": concurrency_block(concurrency_of(capability)),
+        "retry": retry_block(checked_retry(at, options.retry)),
     }
 
 

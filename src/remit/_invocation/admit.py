@@ -10,7 +10,6 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._invocation.call import Call, Later
 from remit._model.consumer import ConsumerKey
-from remit._model.effects import Kind
 from remit.errors import Refusal, rate_limited
 
 Ticket = asyncio.Future[bool]
@@ -19,13 +18,15 @@ Ticket = asyncio.Future[bool]
 class Lane:
     """Places to run, and who waits for one: round-robin between consumers, first come first served within one.
 
-    `places` run at once in all, `each` per consumer, and `waiting` more of one consumer may wait.
+    `places` run at once in all, `each` per consumer, and `waiting` more of one consumer may wait. With `one_always` a
+    consumer of which nothing runs gets a place although all are taken.
     """
 
-    __slots__ = ("_each", "_of", "_places", "_queues", "_running", "_waiting")
+    __slots__ = ("_each", "_of", "_one_always", "_places", "_queues", "_running", "_waiting")
 
-    def __init__(self, places: int, each: int, waiting: int) -> None:
+    def __init__(self, places: int, each: int, waiting: int, *, one_always: bool = False) -> None:
         self._places = places
+        self._one_always = one_always
         self._each = each
         self._waiting = waiting
         self._running = 0
@@ -76,7 +77,8 @@ class Lane:
         self._call_next()
 
     def _free(self, key: ConsumerKey) -> bool:
-        return self._running < self._places and self._of.get(key, 0) < self._each
+        own = self._of.get(key, 0)
+        return own < self._each and (self._running < self._places or (self._one_always and own == 0))
 
     def _take(self, key: ConsumerKey) -> None:
         self._running += 1
@@ -84,7 +86,7 @@ class Lane:
 
     def _call_next(self) -> None:
         for key in tuple(self._queues):
-            if self._running >= self._places:
+            if self._running >= self._places and not self._one_always:
                 return
             if not self._free(key):
                 continue
@@ -102,25 +104,26 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of one surface: one per instance for actions, one per procedure and registration, one for reads."""
+    """The lanes of one surface: one for reads, the others as capabilities declare their turns."""
 
     __slots__ = ("_limits", "_of", "_reads")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._reads = Lane(limits.observations, limits.observations_per_consumer, limits.observations_waiting)
+        self._reads = Lane(
+            limits.observations, limits.observations_per_consumer, limits.observations_waiting, one_always=True
+        )
         self._of: dict[tuple[str, str], Lane] = {}
 
     def of(self, call: Call) -> tuple[Lane, Callable[[], None]]:
         """The lane of this call, and how to forget it once it is idle."""
-        plan = call.live.plan
-        if plan.descriptor.kind is Kind.OBSERVATION:
+        turn = call.live.plan.turn
+        if turn is None:
             return self._reads, _keep
-        registration = call.live.registration.id
-        key = (registration, plan.operation or "")
+        key = ("" if turn.everywhere else call.live.registration.id, turn.name)
         lane = self._of.get(key)
         if lane is None:
-            lane = self._of[key] = Lane(1, 1, self._limits.waiting_per_consumer)
+            lane = self._of[key] = Lane(turn.places, turn.places, self._limits.waiting_per_consumer)
         found = lane
 
         def forget() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from remit._base.boundary import Json
 from remit._base.clock import TimerHandle
+from remit._base.threads import Job
 from remit._confirmation.request import Ask, RequestRecord
 from remit._confirmation.standing import Standing
 from remit._model.consumer import Consumer, ConsumerKey
@@ -30,7 +31,8 @@ class Call:
 
     `owner` is the instance whose code runs and `acted` says that it has returned, both for a redactor only. `waited` is
     set by whoever let other code run since authorization, so that the dispatch gate looks again; `votes`
-    and the durations (seconds) are for the journal.
+    and the durations (seconds) are for the journal. `work` is what runs in a thread, `held` that it still ran when the
+    call was answered, `tried` how many attempts have failed that another follows.
     """
 
     __slots__ = (
@@ -48,6 +50,7 @@ class Call:
         "executed_at",
         "execution_s",
         "fingerprint",
+        "held",
         "host_timeout",
         "input",
         "input_bytes",
@@ -75,11 +78,13 @@ class Call:
         "timeout_s",
         "timer",
         "told",
+        "tried",
         "version_before",
         "viewer",
         "votes",
         "waited",
         "waiters",
+        "work",
     )
 
     def __init__(
@@ -99,6 +104,7 @@ class Call:
         self.timer: TimerHandle | None = None
         self.waiters = 1
         self.outcome: Outcome | None = None
+        self.held = False
         # envelope
         self.input: dict[str, Json] = {}
         self.input_bytes = b""
@@ -124,24 +130,21 @@ class Call:
         # admit
         self.release: Release | None = None
         # dispatch, execute
-        self.started = self.acted = False
-        self.spent = False
+        self.started = self.spent = self.running = self.acted = False
         self.standing: Standing | None = None
-        self.running = False
         self.signal = LazySignal()
+        self.work: Job | None = None
+        self.tried = 0
         self.result: object = None
         self.owner: object = None
         self.output: Json = None
         self.output_bytes = b""
-        self.executed_at = 0.0
-        self.next_report = 0.0
+        self.executed_at = self.next_report = 0.0
         self.reported_all = False
         # for the journal
         self.votes: tuple[Vote, ...] = ()
         self.waited = False
-        self.policy_s = 0.0
-        self.queue_s = 0.0
-        self.execution_s = 0.0
+        self.policy_s = self.queue_s = self.execution_s = 0.0
 
     @property
     def approval(self) -> RequestRecord | Standing | None:

@@ -1,46 +1,37 @@
 """Step 14: `around` policies, then the handler or the backend's operation (SPEC 6.2, 8.4, 8.5, 10.4, 10.5)."""
 
-import re
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-from remit._base.boundary import SAFE_INTEGER, Json, NotJson, take
+from remit._base.boundary import Json, NotJson
 from remit._base.clock import Clock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
-from remit._base.paths import reworded
 from remit._base.text import clean_line
+from remit._base.threads import Threads
+from remit._invocation.attempts import Attempts
+from remit._invocation.backend import backend_refusal, declared_of, small
 from remit._invocation.call import Call, Later
-from remit._model.answers import DETAIL_BYTES, Refused
+from remit._journal.audit import AuditLog
+from remit._model.answers import Refused
 from remit._model.context import Context
-from remit._model.progress import Progress
+from remit._model.progress import Progress, Reporter
+from remit._model.retry import Retry
 from remit._policy.chain import PolicyFault
 from remit._registry.entered import Entered
 from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
 from remit.errors import (
-    REASON_CHARACTERS,
-    AgentError,
     Happened,
-    Issue,
     Refusal,
     execution_failed,
-    invalid_input,
-    not_authenticated,
-    not_authorized,
     precondition_failed,
-    rate_limited,
-    server_approval_required,
     timeout,
 )
 from remit.procedures.errors import BackendError
-
-_CODE_CHARACTERS: Final = 80
-_CODE: Final = re.compile(r"[A-Za-z0-9_.-]+")
-_ISSUES: Final = Limits().issues
-_LONGEST_WAIT_S: Final = SAFE_INTEGER // 1_000
 
 
 class Runnable(Protocol):
@@ -51,20 +42,22 @@ class Runnable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """What this phase needs.
 
-    `idempotency_key` is made of the call's identity and tells nothing of the agent's id; `fault` takes what a listener
-    to progress raised.
+    `idempotency_key` is made of the call's identity and tells nothing of the agent's id; `audit` takes attempts, and
+    what a listener to progress raised. `chance` gives numbers from 0 to 1.
     """
 
     entered: Entered
     clock: Clock
     limits: Limits
-    fault: Callable[[str, BaseException], None]
+    audit: AuditLog
     operation: Callable[[str], Runnable | None]
     idempotency_key: Callable[[Call], str]
+    threads: Threads
+    chance: Callable[[], float]
 
 
 def execute(call: Call, part: Part) -> Later | None:
@@ -89,7 +82,9 @@ async def _await(call: Call, part: Part) -> None:
     call.executed_at = part.clock.monotonic()
     try:
         if bound.chain.has_around:
-            call.result = await bound.chain.around(call.sight.context(bound), lambda: _run(call, part))
+            call.result = await bound.chain.around(call.sight.context(bound), partial(_inside, call, part))
+        elif bound.plan.retry is not None:
+            call.result = await _repeated(call, part, bound.plan.retry)
         else:
             call.result = await _run(call, part)
     except (Refused, PolicyFault, BackendError, OutputRefused, NotJson) as error:
@@ -114,9 +109,9 @@ def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRef
     why = f"backend answered {error.status}"
     if error.approval is not None:
         why += ", wanting an approval of its own" + (
-            "" if _small(error.approval) is not None else " that cannot be told"
+            "" if small(error.approval) is not None else " that cannot be told"
         )
-    if error.code is not None and "data" not in _declared(error):
+    if error.code is not None and "data" not in declared_of(error):
         why += "; its declared code or data cannot be told"
     raise Refusal(told, why=why, cause=error) from None
 
@@ -147,18 +142,47 @@ def _handler(call: Call, part: Part) -> object:
     return part.entered.call(handler, bound.registration.component, **call.arguments)
 
 
+def _inside(call: Call, part: Part) -> Awaitable[object]:
+    """What `around` policies stand around: the code, with its repetitions."""
+    retry = call.live.plan.retry
+    return _run(call, part) if retry is None else _repeated(call, part, retry)
+
+
+def _repeated(call: Call, part: Part, retry: Retry) -> Awaitable[object]:
+    attempts = Attempts(retry, part.clock, part.chance, part.audit)
+    return attempts.run(call, lambda: _run(call, part))
+
+
 async def _run(call: Call, part: Part) -> object:
     bound = call.live
     plan = bound.plan
     if plan.operation is None:
         assert plan.handler is not None
         injected = _injected(call, part) if plan.injected else {}
+        if plan.blocking:
+            return await _in_thread(call, part, injected)
         return await part.entered.run(plan.handler, bound.registration.component, **call.arguments, **injected)
     operation = part.operation(plan.operation)
     if operation is None:
         raise Refusal(execution_failed("transport", Happened.NONE), why="the backend no longer offers the operation")
     context = _context(call, part)
     return await part.entered.run(operation.run, call.effective, call.canonical, context)
+
+
+async def _in_thread(call: Call, part: Part, injected: dict[str, Any]) -> object:
+    """Run the handler in a thread, in a copy of this context, and wait for it here (SPEC 6.9)."""
+    handler, component = call.live.plan.handler, call.live.registration.component
+    assert handler is not None
+    work = part.threads.start(
+        partial(part.entered.call_blocking, handler, component, **call.arguments, **injected),
+    )
+    call.work = work
+    try:
+        await asyncio.shield(work.over)
+    except asyncio.CancelledError:
+        part.threads.drop(work)
+        raise
+    return work.take()
 
 
 def _injected(call: Call, part: Part) -> dict[str, Any]:
@@ -180,8 +204,23 @@ def _context(call: Call, part: Part) -> Context:
         cancelled=call.signal,
         evidence=None if call.approval is None else call.approval.id,
         idempotency_key=part.idempotency_key(call),
-        reporter=partial(_report, call, part),
+        reporter=_reporter(call, part),
     )
+
+
+def _reporter(call: Call, part: Part) -> Reporter:
+    report = partial(_report, call, part)
+    if not call.live.plan.blocking:
+        return report
+    loop = asyncio.get_running_loop()
+
+    def from_thread(done: float, total: float | None, text: str | None) -> None:
+        try:
+            loop.call_soon_threadsafe(report, done, total, text)
+        except RuntimeError:  # the loop has ended, and with it everybody who listened
+            return
+
+    return from_thread
 
 
 def _report(call: Call, part: Part, done: float, total: float | None, text: str | None) -> None:
@@ -202,61 +241,4 @@ def _report(call: Call, part: Part, done: float, total: float | None, text: str 
         except KeyboardInterrupt:
             raise
         except BaseException as raised:  # noqa: BLE001 - the host's code: it must not fail the handler that reports
-            part.fault("a listener to progress raised", raised)
-
-
-def backend_refusal(error: BackendError, call: Call) -> AgentError:
-    """A backend's answer in the agent's terms (SPEC 10.5); undeclared text never gets there.
-
-    What is declared is data and bounded: 20 issues with plain paths and lines of 200 characters, a code of 80
-    characters of `[A-Za-z0-9_.-]`, data of 2,048 bytes of JSON. A code or data that is not so is left out (SPEC 3.12,
-    6.12).
-    """
-    plan = call.live.plan
-    unknown = Happened.NONE if plan.descriptor.effect.reads_only else Happened.UNKNOWN
-    declared = _declared(error) or None
-    if error.approval is not None:
-        descriptor = plan.descriptor
-        approval = _small(error.approval) or {}
-        return server_approval_required(approval, summary=descriptor.description, effect=descriptor.effect.value)
-    after_ms = None if error.retry_after is None else round(min(error.retry_after, _LONGEST_WAIT_S) * 1_000)
-    match error.status:
-        case 401:
-            return not_authenticated("server")
-        case 403:
-            return not_authorized("server")
-        case 404 | 409 | 410 | 412:
-            details = {} if declared is None else {"declared": declared}
-            return precondition_failed("the backend's state does not allow it", {**details, "outcome": "none"})
-        case 400 | 422 if error.issues:
-            return invalid_input([_told(issue) for issue in error.issues[:_ISSUES]])
-        case 429:
-            return rate_limited("rate", 1_000 if after_ms is None else after_ms)
-        case 408 | 504:
-            return timeout(round(call.timeout_s * 1_000), idempotent=plan.descriptor.idempotent, happened=unknown)
-        case status if 400 <= status < 500:
-            return execution_failed("rejected", Happened.NONE, declared=declared)
-        case _:
-            return execution_failed("transport", unknown, declared=declared, retry_after_ms=after_ms)
-
-
-def _small(data: Mapping[str, object]) -> dict[str, Json] | None:
-    try:
-        told, _ = take(dict(data), max_bytes=DETAIL_BYTES)
-    except NotJson:
-        return None
-    return told if isinstance(told, dict) else None
-
-
-def _declared(error: BackendError) -> dict[str, object]:
-    code = clean_line(error.code, _CODE_CHARACTERS)
-    if error.code is None or not _CODE.fullmatch(code):
-        return {}
-    try:
-        return {"code": code, "data": take(error.data, max_bytes=DETAIL_BYTES)[0]}
-    except NotJson:
-        return {"code": code}
-
-
-def _told(issue: Issue) -> Issue:
-    return Issue(path=reworded(issue.path), message=clean_line(issue.message, REASON_CHARACTERS))
+            part.audit.fault("a listener to progress raised", raised)

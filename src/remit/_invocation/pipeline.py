@@ -11,6 +11,7 @@ from typing import Any
 from remit._base.boundary import Json, loads
 from remit._base.codes import FailedReason
 from remit._base.ident import new_id
+from remit._base.threads import Job
 from remit._invocation import (
     admit,
     authorize,
@@ -26,6 +27,7 @@ from remit._invocation import (
     settle,
 )
 from remit._invocation.call import Call, Later
+from remit._invocation.known import blame, known_of
 from remit._invocation.parts import Ahead, Parts
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect
@@ -34,6 +36,7 @@ from remit._model.preflight import Preflight, Question
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.withheld import masked
+from remit._registry.entered import NotEntered
 from remit._registry.state import Registration
 from remit.errors import (
     AgentError,
@@ -58,10 +61,11 @@ class Pipeline:
     a task of its own, so that whoever asked may leave.
     """
 
-    __slots__ = ("_clock", "_running", "_settle", "_steps")
+    __slots__ = ("_clock", "_running", "_settle", "_steps", "_threads")
 
     def __init__(self, parts: Parts) -> None:
         self._clock = parts.clock
+        self._threads = parts.execute.threads
         self._settle = parts.settle
         self._running: dict[Call, None] = {}
         ledger = identity.Part(parts.ledger, parts.named, self.leave)
@@ -109,13 +113,13 @@ class Pipeline:
         """One of those who wait for this call has gone; the last one's going cancels it."""
         call.waiters -= 1
         if call.waiters <= 0:
-            self.abort(call, cancelled(_happened(call)))
+            self.abort(call, cancelled(self._happened(call)))
 
     def cancel(self, invocation_id: str, key: ConsumerKey) -> bool:
         """Cancel the running call of this id and consumer."""
         found = [call for call in self._running if call.invocation_id == invocation_id and call.key == key]
         for call in found:
-            self.abort(call, cancelled(_happened(call)))
+            self.abort(call, cancelled(self._happened(call)))
         return bool(found)
 
     def unmounted(self, registration: Registration) -> None:
@@ -126,7 +130,7 @@ class Pipeline:
                 continue
             if call.running and bound.plan.descriptor.effect is Effect.NAVIGATION:
                 continue
-            self.abort(call, component_unmounted("mid-flight", _happened(call)))
+            self.abort(call, component_unmounted("mid-flight", self._happened(call)))
 
     def end_all(self, *, but_asking: bool = False) -> None:
         """End every running call as cancelled; with `but_asking`, not the one in whose own steps this was found out."""
@@ -134,7 +138,7 @@ class Pipeline:
         for call in tuple(self._running):
             if call.task is not None and call.task is asking and not call.started:
                 continue
-            self.abort(call, cancelled(_happened(call)))
+            self.abort(call, cancelled(self._happened(call)))
 
     def abort(self, call: Call, error: AgentError) -> None:
         """Answer now, tell the code that runs, and do not wait for it; what it gives later is ignored."""
@@ -196,17 +200,23 @@ class Pipeline:
             case Refusal():
                 self._close(call, error.error, why=error.why, cause=error.cause)
             case asyncio.CancelledError():
-                self._close(call, cancelled(_happened(call)))
+                self._close(call, cancelled(self._happened(call)))
+            case NotEntered(cause=cause):
+                self._fail(call, "handler-error", Happened.NONE, cause)
             case _:
-                correlation = new_id("err_")
-                failed = execution_failed(_blame(call), _happened(call), correlation_id=correlation)
-                self._close(call, failed, why=correlation, cause=error)
+                self._fail(call, blame(call), self._happened(call), error)
+
+    def _fail(self, call: Call, reason: FailedReason, happened: Happened, cause: BaseException) -> None:
+        correlation = new_id("err_")
+        failed = execution_failed(reason, happened, correlation_id=correlation)
+        self._close(call, failed, why=correlation, cause=cause)
 
     def _close(
         self, call: Call, error: AgentError | None, *, why: str | None = None, cause: BaseException | None = None
     ) -> None:
         if call.outcome is not None:
-            settle.late(call, error, self._settle, cause)
+            if not call.held and (call.work is None or call.work.begun):  # its thread tells by itself, or never began
+                settle.late(call, error, self._settle, cause)
             return
         settle.close(call, error, self._settle, settle.Reason(why, cause))
         self._finish(call)
@@ -220,17 +230,38 @@ class Pipeline:
         self._running.pop(call, None)
         if call.timer is not None:
             call.timer.cancel()
-        if call.release is not None:
+        call.held = call.work is not None and not call.work.over.done()
+        if call.held and call.work is not None:
+            call.work.over.add_done_callback(partial(self._thread_ended, call, call.work))
+        elif call.release is not None:
             call.release()
         assert call.outcome is not None
         for answer in call.listeners:
             if not answer.done():
                 answer.set_result(call.outcome)
 
+    def _thread_ended(self, call: Call, work: Job, over: "asyncio.Future[None]") -> None:
+        """The thread of a call that was answered before has come back: its place is free only now (SPEC 6.6, 6.9)."""
+        if call.release is not None:
+            call.release()
+        if over.cancelled():
+            return
+        try:
+            work.take()
+            settle.late(call, None, self._settle, None)
+        except BaseException as raised:  # noqa: BLE001 - the answer was given; only the journal hears of it
+            settle.late(call, execution_failed("handler-error", Happened.UNKNOWN), self._settle, raised)
+
+    def _happened(self, call: Call) -> Happened:
+        """What is known of the effect of a call that ends before its code has; what has not begun never will."""
+        if call.work is not None and not call.work.over.done() and self._threads.drop(call.work) and not call.tried:
+            return Happened.NONE
+        return known_of(call)
+
     def _expired(self, call: Call) -> None:
         descriptor = call.live.plan.descriptor
         milliseconds = round(call.timeout_s * 1_000)
-        self.abort(call, timeout(milliseconds, idempotent=descriptor.idempotent, happened=_happened(call)))
+        self.abort(call, timeout(milliseconds, idempotent=descriptor.idempotent, happened=self._happened(call)))
 
 
 class LookAhead:
@@ -353,16 +384,3 @@ def _current_task() -> "asyncio.Task[object] | None":
         return asyncio.current_task()
     except RuntimeError:  # a surface may be looked at and disposed outside its loop
         return None
-
-
-def _blame(call: Call) -> FailedReason:
-    """Who raised: the way to a backend, of whose answer nothing is known, or code of the application (SPEC 10.1)."""
-    return "transport" if call.running and call.live.plan.operation is not None else "handler-error"
-
-
-def _happened(call: Call) -> Happened:
-    """What is known of the effect of a call that ends before its code has: nothing began, or nobody can say."""
-    bound = call.bound
-    if not call.running or bound is None or bound.plan.descriptor.effect.reads_only:
-        return Happened.NONE
-    return Happened.DONE if call.acted else Happened.UNKNOWN

@@ -32,6 +32,7 @@ class AuditType(StrEnum):
     REGISTRATION = "registration"
     LISTING = "listing"
     PAYLOAD = "payload"
+    ATTEMPT = "attempt"
     LATE_RESULT = "late-result"
     SUSPENSION = "suspension"
     STANDING = "standing"

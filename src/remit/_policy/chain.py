@@ -1,6 +1,7 @@
 """Several policies as one: strictest wins, the first reason is kept, whatever raises closes (SPEC 5.2 to 5.4)."""
 
 import inspect
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
 from typing import cast
 
@@ -10,6 +11,7 @@ from remit._policy.policy import decides_at_once, methods_of
 from remit.errors import Happened
 
 CallNext = Callable[[], Awaitable[object]]
+Watch = Callable[[Callable[[PolicyContext], object]], Callable[[PolicyContext], object]]
 
 
 class Vote:
@@ -60,8 +62,8 @@ class Chain:
     """The policies over one capability: the surface's, the component's, its own, in that order (SPEC 5.3).
 
     Built once per class and surface. A policy without a method costs nothing there, and when nobody objects no object
-    is made. `prompt` says that no `authorize` waits for anything (see `authorize_at_once`). What is no `Policy` is a
-    `DefinitionError`.
+    is made. `prompt` says that no `authorize` waits for anything (see `authorize_at_once`). `watch` may wrap what runs
+    inline. What is no `Policy` is a `DefinitionError`.
     """
 
     __slots__ = (
@@ -83,7 +85,7 @@ class Chain:
         "prompt",
     )
 
-    def __init__(self, policies: Sequence[object]) -> None:
+    def __init__(self, policies: Sequence[object], watch: Watch | None = None) -> None:
         self._discover: list[tuple[str, Callable[[PolicyContext], object]]] = []
         self._authorize: list[tuple[str, Callable[[PolicyContext], Awaitable[object]]]] = []
         self._review: list[tuple[str, Callable[[ReviewContext], Awaitable[object]]]] = []
@@ -111,6 +113,9 @@ class Chain:
         self.has_around = bool(self._around)
         decides = [decides_at_once(policy) for policy in policies if hasattr(policy, "authorize")]
         self._at_once = [decide for decide in decides if decide is not None]
+        if watch is not None:
+            self._discover = [(name, watch(method)) for name, method in self._discover]
+            self._at_once = [watch(decide) for decide in self._at_once]
         self.prompt = len(self._at_once) == len(self._authorize)
         self.empty = not names
         self._exposed = Verdict(Expose(), tuple(Vote(name, "discover", "expose") for name, _ in self._discover))
@@ -141,7 +146,9 @@ class Chain:
             if position > place:
                 try:
                     answer = method(ctx)
-                except Exception as cause:  # noqa: BLE001 - as above
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as cause:  # noqa: BLE001 - as above
                     answer = cause
             decision, vote = _discovered(name, answer)
             votes.append(vote)
@@ -154,7 +161,9 @@ class Chain:
         for place, (name, method) in enumerate(self._authorize):
             try:
                 answer = await method(ctx)
-            except Exception as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
+            except (CancelledError, KeyboardInterrupt):
+                raise
+            except BaseException as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
                 answer = cause
             if answer is not None:
                 deny, vote = _denied(name, "authorize", answer)
@@ -166,7 +175,9 @@ class Chain:
         for place, decide in enumerate(self._at_once):
             try:
                 answer = decide(ctx)
-            except Exception as cause:  # noqa: BLE001 - as above
+            except KeyboardInterrupt:
+                raise
+            except BaseException as cause:  # noqa: BLE001 - as above
                 answer = cause
             if answer is not None:
                 deny, vote = _denied(self._authorize[place][0], "authorize", answer)
@@ -183,7 +194,9 @@ class Chain:
         for place, (name, method) in enumerate(self._review):
             try:
                 answer = await method(ctx if place == 0 else ctx.renewed())
-            except Exception as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
+            except (CancelledError, KeyboardInterrupt):
+                raise
+            except BaseException as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
                 answer = cause
             if answer is None:
                 votes.append(self._reviewed[place])
@@ -206,7 +219,9 @@ class Chain:
         once = _Once(lambda: self._inside(place + 1, ctx, run), run)
         try:
             given = await method(ctx, once)
-        except Exception as cause:
+        except (CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as cause:
             if cause is once.raised and not once.again:
                 raise
             raise PolicyFault(name, "around raised", once.happened, cause) from cause

@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from remit._base.clock import Clock
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,41 @@ INLINE_S: Final = 0.05
 """Seconds that inline code may take unremarked (SPEC 6.7)."""
 
 
-class Entered:
-    """Runs application code inside `within()`, in the very task that asks for it; without one, plainly.
+class NotEntered(Exception):
+    """`within()` raised before the application's code was reached: nothing of that has run."""
 
-    It changes where code runs, never a decision. With a clock, `slow` gets each function that held the loop for more
-    than 50 ms, with the seconds; what an async function does after its call is not measured.
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"within() raised {type(cause).__name__}")
+        self.cause = cause
+
+
+class _Inside:
+    """One `within()`; what it does with an exception on its way out decides nothing (SPEC 4.0)."""
+
+    __slots__ = ("_manager", "_within")
+
+    def __init__(self, within: Within) -> None:
+        self._within = within
+
+    def __enter__(self) -> None:
+        try:
+            self._manager = self._within()
+            self._manager.__enter__()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as cause:
+            raise NotEntered(cause) from cause
+
+    def __exit__(self, *raised: Any) -> None:
+        self._manager.__exit__(*raised)
+
+
+class Entered:
+    """Runs application code inside `within()`, in the very task or thread that runs it; without one, plainly.
+
+    It changes where code runs, never a decision: `NotEntered` says that it could not be entered, and an exception it
+    swallows is raised all the same. With a clock, `slow` gets each function that held the loop for more than 50 ms,
+    with the seconds; what an async function does after its call is not measured.
     """
 
     __slots__ = ("_monotonic", "_slow", "within")
@@ -44,8 +75,15 @@ class Entered:
         """Call a synchronous function."""
         if self.within is None:
             return self._timed(function, arguments, named)
-        with self.within():
+        with _Inside(self.within):
             return self._timed(function, arguments, named)
+
+    def call_blocking(self, function: Callable[..., T], *arguments: object, **named: object) -> T:
+        """Call a synchronous function in a thread, where it may take its time."""
+        if self.within is None:
+            return function(*arguments, **named)
+        with _Inside(self.within):
+            return function(*arguments, **named)
 
     def attempt(self, function: Callable[..., T], *arguments: object) -> T | Raised:
         """Call a function whose raising is an answer too: predicates, bindings, notes, summaries."""
@@ -70,9 +108,19 @@ class Entered:
         if self.within is None:
             result = self._timed(function, arguments, named)
             return await cast("Awaitable[T]", result) if isawaitable(result) else result
-        with self.within():
+        with _Inside(self.within):
             result = self._timed(function, arguments, named)
             return await cast("Awaitable[T]", result) if isawaitable(result) else result
+
+    def watched(self, function: Callable[P, T]) -> Callable[P, T]:
+        """The same function, measured: for code that decides, which `within` is not entered for."""
+        if self._monotonic is None:
+            return function
+
+        def measured(*arguments: P.args, **named: P.kwargs) -> T:
+            return self._timed(function, arguments, named)
+
+        return measured
 
     def _timed(self, function: Callable[..., T], arguments: tuple[object, ...], named: dict[str, Any]) -> T:
         if self._monotonic is None:

@@ -15,7 +15,7 @@ from remit._model.effects import Confirmation, Effect
 from remit._model.event import EventType
 from remit._model.ids import RegistrationId, is_instance
 from remit._model.request_view import CancelCause
-from remit._policy.chain import Chain
+from remit._policy.chain import Chain, Watch
 from remit._policy.policy import Policy
 from remit._registry.state import DISABLED, REASON_CHARACTERS, Bound, Registration, State
 from remit.errors import DefinitionCode, DefinitionError
@@ -43,10 +43,11 @@ class Wanted:
 class Registrar:
     """Changes the registry of one surface, journals that and says so, after the change, in order.
 
-    `on_unmounted` is told last: it aborts running work and ends confirmation requests of the registration.
+    `on_unmounted` is told last: it aborts running work and ends confirmation requests of the registration. `watch`
+    measures what policies run inline.
     """
 
-    __slots__ = ("_audit", "_chained", "_hub", "_on_unmounted", "_policies", "_registry")
+    __slots__ = ("_audit", "_chained", "_hub", "_on_unmounted", "_policies", "_registry", "_watch")
 
     def __init__(
         self,
@@ -55,12 +56,14 @@ class Registrar:
         audit: AuditLog,
         policies: tuple[Policy, ...],
         on_unmounted: Unmounted,
+        watch: Watch | None = None,
     ) -> None:
         self._registry = registry
         self._hub = hub
         self._audit = audit
         self._policies = policies
         self._on_unmounted = on_unmounted
+        self._watch = watch
         self._chained: dict[str, tuple[Sealed, list[Chain]]] = {}  # by component type, for the class mounted last
 
     def mount(self, wanted: Wanted) -> Registration | None:
@@ -204,7 +207,7 @@ class Registrar:
             policies = (*self._policies, *sealed.policies, *plan.policies)
             key = tuple(map(id, policies))
             if key not in shared:
-                shared[key] = Chain([_policy(policy, plan) for policy in policies])
+                shared[key] = Chain([_policy(policy, plan) for policy in policies], self._watch)
             chain = shared[key]
             _check_lowered(plan, chain)
             chains.append(chain)

@@ -114,7 +114,7 @@ class Bound:
 
     `mark` is a number that no other bound ever has and that moves on `invalidate`; versions are compared by it.
     `listed` is the ready entry of the usual case: available, nothing to add. `inline` says that its code never waits: a
-    synchronous handler and no `around`.
+    synchronous handler that runs here and once, and no `around`.
     """
 
     __slots__ = ("address", "chain", "inline", "listed", "mark", "plan", "registration")
@@ -124,7 +124,7 @@ class Bound:
         self.registration = registration
         self.chain = chain
         self.mark = mark
-        self.inline = plan.operation is None and not plan.is_async and not chain.has_around
+        self.inline = not (plan.is_async or plan.blocking or plan.retry is not None or chain.has_around)
         self.address = (
             f"{registration.sealed.type}/{registration.instance}"
             if plan.descriptor.kind is Kind.REFERENCE

@@ -1,6 +1,7 @@
 """What is allowed and probably not meant, as a surface is now (SPEC 4.13)."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import Final
 
@@ -56,7 +57,7 @@ class Slow:
             yield SurfaceFinding(
                 kind=FindingKind.SLOW_INLINE,
                 found=f"inline code took {_ms(seconds)}, and everybody waits meanwhile: {name}",
-                do="make it async, or keep at hand what it computes",
+                do="make it async, give it blocking=True, or keep at hand what it computes",
             )
 
 
@@ -124,6 +125,8 @@ class Findings:
 
 def named(function: Callable[..., object]) -> str:
     """A function with the place where it is written, without the folders: `Devices.rename (devices.py:40)`."""
+    while isinstance(function, partial):
+        function = function.func
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({PurePath(code.co_filename).name}:{code.co_firstlineno})"

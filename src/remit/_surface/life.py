@@ -35,7 +35,7 @@ class Life:
         self._parts = parts
         self._running = running
         self.ended = False
-        self.registrar = Registrar(parts.registry, parts.hub, parts.audit, policies, self._unmounted)
+        self.registrar = Registrar(parts.registry, parts.hub, parts.audit, policies, self._unmounted, parts.watch)
 
     def mount(self, wanted: Wanted) -> Registration | None:
         """Mount, and let requests that wait for this part of the view go on there (SPEC 7.12)."""
@@ -58,6 +58,7 @@ class Life:
             return
         self.ended = True
         self._running.end_all(but_asking=but_asking)
+        self._parts.threads.close()
         for registration in self._parts.registry.in_order():
             self.registrar.unmount(registration, cause)
         self._parts.broker.end_all(cause)

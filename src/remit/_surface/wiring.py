@@ -5,12 +5,14 @@ import secrets
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from random import random
 from typing import Any
 
 from remit._base.boundary import Json, canonical
 from remit._base.clock import Clock
 from remit._base.digest import keyed_hex
 from remit._base.limits import Limits
+from remit._base.threads import Threads
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import DecideFn, RequestRecord
 from remit._contract.authority import Authority
@@ -37,7 +39,7 @@ from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer, Decider
 from remit._model.ids import SurfaceId
 from remit._model.pattern import Patterns
-from remit._policy.chain import Chain
+from remit._policy.chain import Chain, Watch
 from remit._policy.context import Counters
 from remit._policy.policy import Policy
 from remit._registry.entered import Entered, Within
@@ -84,6 +86,8 @@ class Wired:
     ahead: Ahead
     findings: Findings
     errands: "Errands"
+    watch: Watch
+    threads: Threads
 
 
 class Errands:
@@ -117,6 +121,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     slow = Slow(audit)
     entered = Entered(given.within, clock, slow.took)
     registry = State(limits, clock)
+    threads = Threads(limits.threads)
 
     def decider_now(decider: Decider) -> Decider | None:
         return viewers.still_deciding(decider)
@@ -136,7 +141,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     site = Site(
         exposure=given.authority.exposure.doors,
         narrowed=_patterns(given.exposure),
-        chain=Chain(given.policies),
+        chain=Chain(given.policies, entered.watched),
         entered=entered,
         clock=clock,
         counters=Counters(clock),
@@ -147,7 +152,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
     versions = Versions(registry, clock, hub, audit)
     errands = Errands(audit)
-    joined = _Joined(given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands)
+    joined = _Joined(given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands, threads)
     parts = joined.parts()
     return Wired(
         registry=registry,
@@ -160,6 +165,8 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         ahead=joined.ahead(parts),
         findings=Findings(given.authority, site.narrowed, limits, site.can_confirm, slow),
         errands=errands,
+        watch=entered.watched,
+        threads=threads,
     )
 
 
@@ -175,6 +182,7 @@ class _Joined:
     registry: State
     entered: Entered
     errands: Errands
+    threads: Threads
 
     def parts(self) -> Parts:
         """Hand each phase what it needs, and no more."""
@@ -202,7 +210,14 @@ class _Joined:
             admit=admit.Part(admit.Lanes(limits), clock, limits),
             dispatch=dispatch.Part(self.viewers.of, self.broker, self.hub, authorize.refusal),
             execute=execute.Part(
-                self.entered, clock, limits, self.audit.fault, self._operation, self._idempotency_key()
+                entered=self.entered,
+                clock=clock,
+                limits=limits,
+                audit=self.audit,
+                operation=self._operation,
+                idempotency_key=self._idempotency_key(),
+                threads=self.threads,
+                chance=random,
             ),
             settle=settle.Part(
                 clock=clock,

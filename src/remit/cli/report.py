@@ -21,6 +21,8 @@ class Line:
     `doors` maps each door to what opened it: `in-process`, `doors=`, or the pattern of the site's exposure. `decides`
     names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
     of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
+    of every surface stand in the head of the contract. `turns` says which calls wait for each other where that is not
+    the usual; `attempts` how often a call is run at most.
     """
 
     id: str
@@ -37,6 +39,8 @@ class Line:
     may_vary: tuple[str, ...]
     sensitive: tuple[str, ...]
     reason: str | None
+    turns: str | None
+    attempts: int
     place: str | None
     description: str
 
@@ -67,6 +71,8 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         may_vary=_names(block, "may_vary"),
         sensitive=_names(block, "sensitive"),
         reason=None if block["reason"] is None else str(block["reason"]),
+        turns=_turns(block),
+        attempts=_attempts(block),
         place=place,
         description=str(block["description"]),
     )
@@ -91,6 +97,28 @@ def _decides(block: Block) -> str:
             return who
         case Confirmation.ALWAYS:
             return f"{who}, each time"
+
+
+def _turns(block: Block) -> str | None:
+    match block["kind"], block["concurrency"]:
+        case ("action", "instance") | ("reference", "capability") | (_, None):
+            return None
+        case _, "instance":
+            return "one at a time with the actions of its instance"
+        case _, {"key": name}:
+            return f"one at a time with everything of the key {name}"
+        case _, {"parallel": places}:
+            return f"up to {places} at once"
+        case _:
+            return "one at a time, apart from everything else of its instance"
+
+
+def _attempts(block: Block) -> int:
+    match block["retry"]:
+        case {"attempts": int(attempts)}:
+            return attempts
+        case _:
+            return 1
 
 
 def counts(manifest: Manifest) -> str:
@@ -149,6 +177,10 @@ def _note(line: Line) -> str:
         notes.append(f"may vary once approved for the session: {', '.join(line.may_vary)}")
     if line.sensitive:
         notes.append(f"withheld: {', '.join(line.sensitive)}")
+    if line.turns is not None:
+        notes.append(line.turns)
+    if line.attempts > 1:
+        notes.append(f"run up to {line.attempts} times when it fails")
     if line.reason is not None:
         notes.append(f"lowered: {line.reason}")
     return "; ".join(notes)

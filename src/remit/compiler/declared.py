@@ -7,8 +7,11 @@ from typing import Final, cast
 from remit._base.text import first_paragraph
 from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration
+from remit._contract.concurrency import Key, Parallel, concurrency_block
 from remit._contract.options import Options
 from remit._contract.reference import Reference
+from remit._contract.retrying import retry_block
+from remit._model.retry import Retry
 
 # Everything an author may write but the policies: they are objects, and only the import pass sees them.
 LITERAL_OPTIONS: Final = tuple(each.name for each in fields(Options) if each.name not in {"policies", "description"})
@@ -49,7 +52,11 @@ class DeclaredComponent:
 
 
 def normal_option(name: str, value: object) -> object:
-    """One spelling for one meaning: collections that are sets are sorted lists, empty tags are an empty list."""
+    """One spelling for one meaning: sets are sorted lists, empty tags are an empty list, settings are their block."""
+    if isinstance(value, Key | Parallel):
+        return concurrency_block(value)
+    if isinstance(value, Retry):
+        return retry_block(value)
     if name in _SETS and value is not None:
         return sorted({str(each) for each in cast("list[object]", list(cast("tuple[object, ...]", value)))})
     return value

@@ -1,12 +1,28 @@
 """Values that can be read without running anything: literals, and names that stand for literals (SPEC 13.2)."""
 
 import ast
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from remit._contract.concurrency import Key, Parallel, key, parallel
+from remit._model.retry import Retry
 from remit.compiler.graph import External, Graph, Local
 from remit.compiler.source import Many, Source
 
-Plain: TypeAlias = "str | int | float | bool | None | list[Plain]"
+Setting: TypeAlias = Key | Parallel | Retry
+Plain: TypeAlias = "str | int | float | bool | None | Setting | list[Plain]"
+# remit's own makers of values: with literals they are as good as literals.
+_MAKERS: Final[Mapping[str, Callable[..., Setting]]] = MappingProxyType(
+    {
+        "remit.key": key,
+        "remit._contract.concurrency.key": key,
+        "remit.parallel": parallel,
+        "remit._contract.concurrency.parallel": parallel,
+        "remit.Retry": Retry,
+        "remit._model.retry.Retry": Retry,
+    }
+)
 _DEPTH: Final = 40
 
 
@@ -19,7 +35,10 @@ class NotLiteral(Exception):
 
 
 def literal(graph: Graph, source: Source, expression: ast.expr, depth: int = 0) -> Plain:
-    """The value of a literal, of literals joined by `+`, or of a name that is bound once to such; tuples are lists."""
+    """The value of a literal, of literals joined by `+`, or of a name that is bound once to such; tuples are lists.
+
+    `key(…)`, `parallel(…)` and `Retry(…)` of remit count as literals when what stands in them does.
+    """
     if depth > _DEPTH:
         raise NotLiteral("a constant that refers to itself")
     match expression:
@@ -33,10 +52,25 @@ def literal(graph: Graph, source: Source, expression: ast.expr, depth: int = 0) 
             return _joined(literal(graph, source, left, depth + 1), literal(graph, source, right, depth + 1))
         case ast.Name() | ast.Attribute():
             return _named(graph, source, expression, depth)
+        case ast.Call():
+            return _made(graph, source, expression, depth)
         case ast.JoinedStr():
             raise NotLiteral("an f-string")
         case _:
             raise NotLiteral(f"the expression `{_shown(expression)}`")
+
+
+def _made(graph: Graph, source: Source, call: ast.Call, depth: int) -> Setting:
+    called = graph.resolve(source, call.func)
+    make = _MAKERS.get(called.name) if isinstance(called, External) else None
+    if make is None or any(keyword.arg is None for keyword in call.keywords):
+        raise NotLiteral(f"the expression `{_shown(call)}`")
+    arguments = [literal(graph, source, each, depth + 1) for each in call.args]
+    named = {str(each.arg): literal(graph, source, each.value, depth + 1) for each in call.keywords}
+    try:
+        return make(*arguments, **named)
+    except TypeError:
+        raise NotLiteral(f"`{_shown(call)}`, which is not how {make.__name__} is called") from None
 
 
 def _negative(value: Plain) -> Plain:

@@ -1,17 +1,21 @@
 """The capabilities of one class body, read from its source (SPEC 13.2)."""
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from remit._base.text import first_paragraph
+from remit._contract.concurrency import checked_concurrency
+from remit._contract.options import Place
+from remit._contract.retrying import checked_retry
 from remit._model.effects import Effect, Kind
 from remit._model.ids import capability_name
 from remit.compiler.declared import LITERAL_OPTIONS, DeclaredCapability, normal_option
 from remit.compiler.graph import External, Graph, Local, Resolved
 from remit.compiler.literals import NotLiteral, Plain, literal
 from remit.compiler.source import Source, is_type_checking
-from remit.errors import Finding
+from remit.errors import DefinitionError, Finding
 
 API: Final = {
     "remit.Component": "component",
@@ -33,6 +37,11 @@ _OPTION_DEFAULTS: Final[dict[str, Plain]] = {
     "may_vary": [],
     "sensitive": [],
     "overridable": [],
+    "blocking": False,
+}
+_CHECKED: Final[dict[str, Callable[[Place, object], object]]] = {
+    "concurrency": checked_concurrency,
+    "retry": checked_retry,
 }
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -204,8 +213,22 @@ class Members:
             except NotLiteral as problem:
                 self._refuse(keyword.value, f"{keyword.arg}= is {problem.found}", f"{keyword.arg}= with a literal")
                 return None
+            if not self._stands(keyword.arg, value, keyword.value):
+                return None
             options[keyword.arg] = normal_option(keyword.arg, value)
         return options
+
+    def _stands(self, name: str, value: Plain, node: ast.AST) -> bool:
+        """Whether a setting can be meant; what it means for this capability is judged with the class."""
+        check = _CHECKED.get(name)
+        if check is None:
+            return True
+        try:
+            check(Place(subject=self.owner.name, place=None), value)
+        except DefinitionError as problem:
+            self._refuse(node, problem.rule, problem.do)
+            return False
+        return True
 
     # Assignments
 

@@ -4,6 +4,7 @@ One rule a field, in one table; a field without a rule counts as widening and br
 contract cannot pass unweighed.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -150,6 +151,35 @@ def _number(value: Json, usual: float) -> float:
     return value if isinstance(value, int | float) else usual
 
 
+def _concurrency(before: Json, after: Json) -> Classes:
+    """More side by side is wider; so is another key, for what took turns with the old one does no longer."""
+    return WIDENING if _at_once(after) >= _at_once(before) else NARROWING
+
+
+def _at_once(turns: Json) -> float:
+    match turns:
+        case {"parallel": int(places)}:
+            return 1 + places
+        case "capability":
+            return 2
+        case "instance":
+            return 1
+        case None:
+            return math.inf
+        case _:
+            return 0
+
+
+def _retry(before: Json, after: Json) -> Classes:
+    """More attempts are wider; pauses are nobody's permission."""
+    olds, news = _attempts(before), _attempts(after)
+    return _either(news > olds, WIDENING) | _either(news < olds, NARROWING) or NEUTRAL
+
+
+def _attempts(retry: Json) -> float:
+    return _number(retry["attempts"], 1) if isinstance(retry, dict) else 1
+
+
 def _policies(before: Json, after: Json) -> Classes:
     """A policy or a method of one that is lost is wider; so is another class under the same name, which is unread."""
     olds, news = _by_name(before), _by_name(after)
@@ -186,6 +216,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "approver": _approver,
         "spend_time": _spend_time,
         "audit": _audit,
+        "concurrency": _concurrency,
+        "retry": _retry,
         "policies": _policies,
         "required policies": _fewer_is_wider,
         "bound": _fewer_is_wider,
