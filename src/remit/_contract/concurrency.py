@@ -53,8 +53,10 @@ def parallel(places: int = 0) -> Parallel:
 def checked_concurrency(at: Place, written: object) -> Concurrency | None:
     """Return what was written, or None; DefinitionError for what cannot be meant."""
     match written:
-        case None | "instance" | "capability":
-            return written
+        case None:
+            return None
+        case "instance" | "capability" as mode:
+            return mode
         case Key(name=name):
             if not isinstance(name, str) or not name.strip():
                 raise at.wrong("concurrency=key() has no name", do='name what is shared: key("export")')

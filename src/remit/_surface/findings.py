@@ -125,7 +125,7 @@ class Findings:
 
 def named(function: Callable[..., object]) -> str:
     """A function with the place where it is written, without the folders: `Devices.rename (devices.py:40)`."""
-    while isinstance(function, partial):
+    while isinstance(function, partial) and not hasattr(function, "__qualname__"):
         function = function.func
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     code = getattr(function, "__code__", None)

@@ -46,6 +46,8 @@ def test_a_row_holds_everything_a_reviewer_must_see() -> None:
         "id": "view:t.table.select",
         "component": "t.table",
         "kind": "action",
+        "concurrency": "instance",
+        "retry": None,
         "effect": "local-state",
         "title": None,
         "description": "Select.",
