@@ -55,8 +55,10 @@ def checked_concurrency(at: Place, written: object) -> Concurrency | None:
     match written:
         case None:
             return None
-        case "instance" | "capability" as mode:
-            return mode
+        case "instance":
+            return "instance"
+        case "capability":
+            return "capability"
         case Key(name=name):
             if not isinstance(name, str) or not name.strip():
                 raise at.wrong("concurrency=key() has no name", do='name what is shared: key("export")')
