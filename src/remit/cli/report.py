@@ -21,7 +21,7 @@ class Line:
     `doors` maps each door to what opened it: `in-process`, `doors=`, or the pattern of the site's exposure. `decides`
     names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
     of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
-    of every surface stand in the head of the contract. `turns` says which calls wait for each other where that is not
+    `turns` says which calls wait for each other where that is not
     the usual; `attempts` how often a call is run at most.
     """
 
