@@ -41,9 +41,15 @@ def every_error_fits_the_matrix() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--long`: the runs that take minutes, or that a script of their own makes in CI; `--seed`: the oracle's."""
+    """`--long`: the runs that take minutes, or that a script of their own makes in CI; `--seed`: of what is random.
+
+    `--row ID`: only the tests that hold this row of spec/requirements.toml.
+    """
     parser.addoption("--long", action="store_true", help="run what takes minutes, too")
-    parser.addoption("--seed", type=int, default=None, help="the seed of the random runs of tests/oracle")
+    parser.addoption(
+        "--seed", type=int, default=None, help="the seed of the random runs of tests/oracle and tests/faults"
+    )
+    parser.addoption("--row", metavar="ID", default=None, help="only the tests that hold this row of the requirements")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -55,6 +61,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+    row = config.getoption("--row")
+    if row is not None:
+        others = [item for item in items if not any(row in mark.args for mark in item.iter_markers("requirement"))]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)

@@ -232,3 +232,23 @@ async def test_a_meter_treats_a_hidden_capability_like_an_invented_one(spent: in
         [outcome.error if isinstance(outcome, Failed) else outcome.output for outcome in each] for each in answers
     )
     assert made_up == hidden
+
+
+@pytest.mark.requirement("5.5-meters-of-hidden-and-made-up")
+async def test_a_policy_that_counts_is_asked_as_often_for_what_the_scope_hides_as_for_an_invented_id() -> None:
+    class Counting(Policy, name="counting"):
+        asked = 0
+
+        def discover(self, ctx: PolicyContext) -> Decision:
+            self.asked += 1
+            return Expose()
+
+    narrow = Consumer("narrow", kind="test", scope=["view:panel.read"])
+    counts: list[int] = []
+    for id in (MADE_UP, "view:panel.put"):
+        counting = Counting()
+        surface = opened(counting)
+        for _ in range(3):
+            failed(await surface.invoke(Invocation(id), narrow), "CAPABILITY_NOT_FOUND")
+        counts.append(counting.asked)
+    assert counts[0] == counts[1] >= 3

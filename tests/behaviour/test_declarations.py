@@ -797,6 +797,27 @@ def test_a_precondition_takes_the_actions_own_parameters_by_name() -> None:
     assert code_of(declare) == "INVALID_DEFINITION"
 
 
+@pytest.mark.requirement("3.1-precondition-names")
+async def test_a_precondition_is_given_those_parameters_that_it_names() -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        def put(self, count: int, into: str = "here") -> None:
+            """Put."""
+
+        @put.precondition
+        def check(self, into: str) -> Refused | None:
+            return None if into == "here" else Refused(f"not into {into}")
+
+    surface = Surface(authority_of(Table), principal="operator")
+    surface.mount(Table())
+    agent = surface.connect(AGENT)
+    assert isinstance(await agent.call(Table.put, {"count": 1}), Ok)
+    refused = failed(await agent.call(Table.put, {"count": 1, "into": "there"}), "PRECONDITION_FAILED")
+    assert "not into there" in repr(refused)
+
+
 @pytest.mark.requirement("3.1-attached-decides-in-sync")
 def test_what_decides_is_sync_and_attached_once() -> None:
     def asynchronous() -> object:

@@ -495,8 +495,18 @@ def test_a_recorded_policy_with_another_class_or_other_methods_refuses_the_mount
             return Hide()
 
     class Loose(Policy, name="strict"):
-        async def authorize(self, ctx: PolicyContext) -> None:
-            return None
+        def discover(self, ctx: PolicyContext) -> Decision:
+            return Expose()
+
+    def with_other_methods() -> Policy:
+        class Strict(Policy, name="strict"):
+            async def authorize(self, ctx: PolicyContext) -> None:
+                return None
+
+        Strict.__qualname__ = type(strict).__qualname__
+        return Strict()
+
+    strict = Strict()
 
     def table(*policies: Policy) -> type[Component]:
         class Table(Component, type="table", policies=policies):
@@ -504,8 +514,8 @@ def test_a_recorded_policy_with_another_class_or_other_methods_refuses_the_mount
 
         return Table
 
-    authority = authority_of(table(Strict()))
-    for changed in (table(Loose()), table()):
+    authority = authority_of(table(strict))
+    for changed in (table(Loose()), table(with_other_methods()), table()):
         with pytest.raises(DefinitionError) as refused:
             Surface(authority, principal="operator").mount(changed())
         assert refused.value.code == "CONTRACT_MISMATCH" and "policies" in str(refused.value)

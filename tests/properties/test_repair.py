@@ -133,6 +133,14 @@ def test_a_valid_value_is_untouched(schema: dict[str, Json], value: Any) -> None
         assert judge.repair(sent, 100) == (sent, ()) and judge.repair(sent, 100)[0] is sent
 
 
+@pytest.mark.requirement("6.12-valid-is-untouched")
+def test_a_valid_value_gets_no_defaults_by_repair() -> None:
+    field: dict[str, Json] = {"type": "integer", "default": 1}
+    judge = validator({"type": "object", "properties": {"a": field}, "additionalProperties": False})
+    sent: dict[str, Json] = {}
+    assert judge.repair(sent, 100)[0] is sent and sent == {}
+
+
 PLAIN = st.recursive(
     st.sampled_from([{"type": "integer"}, {"type": "number"}, {"type": "boolean"}]),
     lambda inner: st.one_of(
