@@ -7,7 +7,6 @@ The breakages are data: `rows/*.toml`, one small entry a row. Which rows have on
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import random
 import shutil
@@ -19,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from tests.gates.test_requirements import marks
 
 ROOT = Path(__file__).parents[2]
 ROWS = Path(__file__).parent / "rows"
@@ -89,13 +86,11 @@ def rows(file: Path = REQUIREMENTS) -> dict[str, str]:
     return found
 
 
-@functools.cache
-def holders() -> dict[str, list[str]]:
-    """The files with tests that hold a row, by row."""
-    return {
-        row: sorted({f"tests/{place.rpartition(':')[0]}" for place in places})
-        for row, places in marks(ROOT / "tests").items()
-    }
+def holders(row: str) -> list[str]:
+    """The files in which a test may hold the row: they name it as a text of its own."""
+    named = f'"{row}"'.encode()
+    found = (path for path in sorted((ROOT / "tests").rglob("test_*.py")) if named in path.read_bytes())
+    return [str(path.relative_to(ROOT)) for path in found]
 
 
 def run(breakage: Breakage, folder: Path) -> tuple[bool, str]:
@@ -108,8 +103,8 @@ def run(breakage: Breakage, folder: Path) -> tuple[bool, str]:
 
 def red(row: str, folder: Path) -> tuple[bool, str]:
     """Whether a test of the row fails over the sources in `folder`; one that cannot be collected does not count."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    given = [*command, "-o", "timeout=10", "-m", "not browser", "--long", "--row", row, *holders()[row]]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider", "-n", "0"]
+    given = [*command, "-o", "timeout=10", "-m", "not browser", "--long", "--row", row, *holders(row)]
     there = {**os.environ, "PYTHONPATH": str(folder / "src"), "CI": "true"}
     done = subprocess.run(given, cwd=ROOT, env=there, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):

@@ -9,6 +9,7 @@ import pytest
 from tests.faults.breaking import ROOT, Breakage, breakages, red, run
 
 SHORT, SEED = 6, 1
+pytestmark = pytest.mark.timeout(180)  # each is a process of its own, which imports everything anew
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -37,7 +38,7 @@ def test_over_a_copy_that_is_whole_they_are_green(tmp_path: Path) -> None:
 
 def test_the_copy_is_what_runs_and_a_file_that_cannot_be_read_is_no_red_test(tmp_path: Path) -> None:
     breakage = Breakage(
-        row="5.3-strictest-wins",
+        row="5.3-order-and-strictest",
         file="src/remit/_policy/decision.py",
         find="from dataclasses import dataclass\n",
         replace="raise SystemExit(7)\n",

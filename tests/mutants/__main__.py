@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.chdir(ROOT)
     run = Run(options)
     print(f"seed {options.seed}")
-    quiet = ["-qq", "-s", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "timeout=0"]
+    quiet = ["-qq", "-s", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-n", "0", "-o", "timeout=0"]
     pytest.main([*quiet, *options.killers], plugins=[run])
     return run.status
 
