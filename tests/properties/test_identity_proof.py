@@ -30,7 +30,13 @@ PHASES: Final = frozenset(
 HIDDEN_BY: Final = ("surface policy", "component policy", "scope", "door", "suspension")
 SPELLINGS: Final = ("id", "wire name", "wire name of an instance", "surface_read", "surface_act", "preflight")
 SEGMENT: Final = st.from_regex(r"[a-z][a-z0-9-]{0,7}", fullmatch=True)
-INPUTS: Final = ({}, {"count": 1}, {"count": "x"}, {"odd": [1, None]}, {"count": float("nan")})
+INPUTS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"count": 1},
+    {"count": "x"},
+    {"odd": [1, None]},
+    {"count": float("nan")},
+)
 INVENTED: Final = "view:nothing.at-all.of-this"
 
 
