@@ -24,13 +24,16 @@ from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._model.retry import Retry
 from remit._model.standing import StandingApproval, StandingOffer
+from remit._policy.guard import Accept, Candidate, Reject, Restrict
 from remit._surface.connection import Connection
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
+from remit._surface.threads import SurfaceFromThread
 from remit.errors import AgentError, DefinitionError, ErrorCode, Happened, RetryAdvice
 from remit.procedures import BackendError, Procedures
 
 __all__ = [
+    "Accept",
     "AgentError",
     "Approved",
     "AuditEntry",
@@ -39,6 +42,7 @@ __all__ = [
     "Authority",
     "BackendError",
     "CancelCause",
+    "Candidate",
     "Component",
     "ConfirmationStatus",
     "ConfirmationView",
@@ -71,6 +75,8 @@ __all__ = [
     "Progress",
     "Question",
     "Refused",
+    "Reject",
+    "Restrict",
     "Retry",
     "RetryAdvice",
     "Snapshot",
@@ -78,6 +84,7 @@ __all__ = [
     "StandingOffer",
     "Surface",
     "SurfaceFinding",
+    "SurfaceFromThread",
     "Unavailable",
     "action",
     "key",

@@ -161,7 +161,7 @@ _SEEN: dict[State, Seen] = {
 def _votes(bound: Bound, of_surface: Chain, given: tuple[Vote, ...]) -> tuple[PolicyVote, ...]:
     """Every policy of the chain with its level; votes stand in the order of the policies that have `discover`."""
     answers = iter(given)
-    surface = len(of_surface.names)
+    surface = len(of_surface.names) + bound.registration.guards
     component = surface + len(bound.registration.sealed.policies)
     told: list[PolicyVote] = []
     for place, (name, methods) in enumerate(zip(bound.chain.names, bound.chain.methods, strict=True)):

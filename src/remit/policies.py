@@ -8,6 +8,7 @@ from remit._model.consumer import ConsumerKind
 from remit._model.effects import Kind
 from remit._policy.context import Counter, PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
+from remit._policy.meters import StoreUnavailable
 from remit._policy.policy import Policy, at_once
 from remit.errors import ErrorCode
 
@@ -22,6 +23,7 @@ __all__ = [
     "PolicyContext",
     "RequireConfirmation",
     "ReviewContext",
+    "StoreUnavailable",
     "authenticated",
     "environment",
     "only_doors",
@@ -93,7 +95,7 @@ def environment(*names: str, now: str | Callable[[PolicyContext], str]) -> Polic
     return _Environment(names, now)
 
 
-def rate_limit(calls: int, *, per_s: float, each_capability: bool = False) -> Policy:
+def rate_limit(calls: int, *, per_s: float, each_capability: bool = False, shared: bool = False) -> Policy:
     """At most `calls` calls at once, renewed evenly over `per_s` seconds, for each principal and consumer (SPEC 5.5).
 
     A token bucket that holds `calls`, full at first. It denies, as RATE_LIMITED{rate} with the exact time until the
@@ -102,14 +104,16 @@ def rate_limit(calls: int, *, per_s: float, each_capability: bool = False) -> Po
     hidden capability cost equally, which is nothing: neither gets as far (SPEC 4.7).
 
     With `each_capability` every capability has a bucket of its own. Policies of equal numbers share their buckets,
-    wherever they stand. The buckets live in the surface's counters: constant work a call, at most 10,000 in memory, the
-    longest unused forgotten first. `calls` is a positive integer, `per_s` at most 3,600, else a `ValueError`.
+    wherever they stand. With `shared` the buckets are in the store, so that all surfaces over it count together; when
+    it raises or does not answer in time, the call is RATE_LIMITED{store-unavailable}. Otherwise the buckets live in the
+    surface's counters: constant work a call, at most 10,000 in memory, the longest unused forgotten first. `calls` is a
+    positive integer, `per_s` at most 3,600, else a `ValueError`.
     """
     if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
         raise ValueError("rate_limit(calls, …) is a positive number of calls")
     if not 0 < per_s <= _LONGEST_S:
         raise ValueError("rate_limit(per_s=…) is above 0 and at most 3,600 seconds: counters are kept for an hour")
-    return _RateLimit(calls, per_s, each_capability)
+    return (_SharedRateLimit if shared else _RateLimit)(calls, per_s, each_capability)
 
 
 def read_only() -> Policy:
@@ -238,6 +242,23 @@ class _RateLimit(Policy, name="rate-limit"):
             return None
         counter.add(-cost)
         return Deny(code=ErrorCode.RATE_LIMITED, retry_after_ms=-(-over // 1_000_000))
+
+
+class _SharedRateLimit(Policy, name="rate-limit"):
+    """The same with a bucket that the store keeps."""
+
+    def __init__(self, calls: int, per_s: float, each_capability: bool) -> None:
+        self.name = f"rate-limit:{calls}/{per_s:g}s{'/capability' if each_capability else ''}/shared"
+        self._each_capability = each_capability
+        self._calls = calls
+        self._per_s = per_s
+
+    async def authorize(self, ctx: PolicyContext) -> Deny | None:
+        capability = ctx.capability.id if self._each_capability and ctx.capability is not None else None
+        principal = None if ctx.principal is None else ctx.principal.id
+        key = (self.name, principal, ctx.consumer.key, capability)
+        wait_ms = await ctx.take(key, calls=self._calls, per_s=self._per_s)
+        return Deny(code=ErrorCode.RATE_LIMITED, retry_after_ms=wait_ms) if wait_ms else None
 
 
 class _ReadOnly(Policy, name="read-only"):

@@ -18,6 +18,7 @@ from remit import (
     observation,
     reference,
 )
+from remit.store.memory import MemoryStore
 from tests.behaviour.conftest import AGENT, authority_of, output, turns
 
 CLOCK = ManualClock()
@@ -215,3 +216,26 @@ async def test_predicates_and_bindings_are_measured_and_async_code_is_not() -> N
     output(await agent.call(Plant.water))
     assert len(surface.findings()) == before + 1
     assert {finding.kind for finding in surface.findings()} == {"slow-inline"}
+
+
+@pytest.mark.requirement("4.13-findings-memory-store")
+def test_a_store_in_memory_is_found_where_there_are_several_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = authority_of(Plant, procedures=backend)
+
+    def kinds(store: Any = None) -> list[str]:
+        surface = Surface(authority, principal="operator", procedures=backend, store=store)
+        return [finding.kind.value for finding in surface.findings()]
+
+    class Elsewhere:
+        """A store that several workers may share."""
+
+        def __init__(self) -> None:
+            kept = MemoryStore()
+            self.confirmations, self.meters, self.suspensions = kept.confirmations, kept.meters, kept.suspensions
+
+    for workers, found in (("4", ["memory-store"]), ("1", []), ("", []), ("many", [])):
+        monkeypatch.setenv("WEB_CONCURRENCY", workers)
+        assert kinds() == found
+        assert kinds(Elsewhere()) == []
+    monkeypatch.delenv("WEB_CONCURRENCY")
+    assert kinds() == []

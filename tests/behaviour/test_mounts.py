@@ -10,6 +10,7 @@ import pytest
 
 from remit import (
     Component,
+    Consumer,
     DefinitionError,
     Event,
     EventType,
@@ -483,3 +484,44 @@ async def test_a_principal_or_host_that_raises_closes_and_tells_the_agent_nothin
         Surface(authority_of(Panel), principal=cast(Any, host))
     with pytest.raises(PermissionError):
         Surface(authority_of(Panel), principal=lambda: None)
+
+
+@pytest.mark.requirement("4.1-the-version-moves-on-a-difference")
+async def test_an_update_that_changes_nothing_moves_no_version_and_is_no_event() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    mount = surface.mount(Panel(), enabled=False)
+    mount.update(available={"read": "Not yet"})
+    await turns()
+    version = surface.snapshot(AGENT).surface_version
+    heard: list[Event] = []
+    surface.subscribe(heard.append)
+    mount.update(enabled=False)
+    mount.update(enabled=False, reason="Another reason is state")
+    mount.update(available={"read": "Still not"})
+    mount.update(available={"wait": True})
+    mount.update()
+    await turns()
+    assert surface.snapshot(AGENT).surface_version == version
+    assert heard == []
+    mount.update(enabled=True)
+    assert surface.snapshot(AGENT).surface_version != version
+
+
+@pytest.mark.requirement("5.6-a-person-s-time-is-not-the-call-s")
+async def test_an_approval_that_takes_longer_than_the_deadline_lets_the_call_run() -> None:
+    clock = ManualClock()
+    surface = Surface(authority_of(Panel), principal="operator", clock=clock)
+    surface.confirmations.subscribe(lambda view: None)
+    panel = Panel()
+    surface.mount(panel)
+    tools = surface.connect(Consumer("copilot", kind="embedded")).toolset()
+    tools.definitions()
+    waiting = asyncio.ensure_future(tools.call("view_panel__clear", {}))
+    await turns()
+    clock.advance(60)
+    await turns()
+    assert not waiting.done(), "an action has ten seconds, a person two minutes"
+    (request,) = surface.confirmations.pending()
+    await surface.confirmations.approve(request.id, OPERATOR)
+    await asyncio.wait_for(waiting, 10)
+    assert panel.value == 0

@@ -1,5 +1,6 @@
 """Hidden, unavailable, available; what a listing holds (SPEC 4.6 to 4.9)."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
@@ -243,6 +244,65 @@ async def test_for_a_made_up_id_the_surfaces_policies_run_over_an_empty_target_s
     for _ in range(3):
         failed(await surface.invoke(Invocation(id), consumer), "CAPABILITY_NOT_FOUND")
     assert reads[-1] == before + 3
+
+
+@pytest.mark.requirement("4.7-a-meter-counts-a-call-once")
+@pytest.mark.parametrize("reach", ["policy", "scope", "some", "visible"])
+@pytest.mark.parametrize("named", [False, True])
+async def test_many_instances_cost_a_meter_no_more_than_a_made_up_id(reach: str, named: bool) -> None:
+    class Meter(Policy, name="meter"):
+        count = 0
+
+        def discover(self, ctx: PolicyContext) -> Decision:
+            Meter.count = ctx.counter("meter").add()
+            hides = ctx.capability is None or reach == "policy" or (reach == "some" and ctx.instance != "i2")
+            return Hide() if hides else Expose()
+
+        async def authorize(self, ctx: PolicyContext) -> None:
+            await asyncio.sleep(0)
+
+    surface = Surface(authority_of(Panel), principal="operator", policies=[Meter()])
+    last = [surface.mount(Panel(), f"i{number}") for number in range(5)][-1]
+    agent = surface.connect(Consumer("agent", kind="test", scope=["view:other.**"] if reach == "scope" else None))
+    await agent.call(MADE_UP)
+    before = Meter.count
+    await agent.call(MADE_UP)
+    assert Meter.count == before + 1
+    await agent.call(Panel.read, registration=last.registration_id if named else None)
+    assert Meter.count == before + 2, "once when it is looked for, and not again at the gate"
+
+
+@pytest.mark.requirement("10.10-an-address-is-an-instance-for-references")
+async def test_type_and_instance_name_a_reference_and_nothing_else() -> None:
+    backend = Procedures()
+
+    @backend.operation("doors.lock", effect="server-mutation")
+    async def lock() -> str:
+        """Lock."""
+        return "locked"
+
+    class Hall(Component, type="hall"):
+        """A hall."""
+
+        lock = reference("domain:doors.lock")
+
+        @observation
+        def read(self) -> int:
+            """Read."""
+            return 1
+
+    surface = Surface(authority_of(Hall, procedures=backend), principal="operator", procedures=backend)
+    agent = surface.connect(AGENT)
+    mount = surface.mount(Hall(), "north")
+    agent.capabilities()
+    assert output(await agent.call(Hall.lock, instance="hall/north")) == "locked"
+    assert output(await agent.call(Hall.lock, instance="north")) == "locked"
+    assert output(await agent.call(Hall.read, instance="north")) == 1
+    failed(await agent.call(Hall.read, instance="hall/north"), "CAPABILITY_NOT_FOUND")
+    mount.unmount()
+    failed(await agent.call(Hall.lock, instance="hall/north"), "COMPONENT_UNMOUNTED")
+    failed(await agent.call(Hall.read, instance="north"), "COMPONENT_UNMOUNTED")
+    failed(await agent.call(Hall.read, instance="hall/north"), "CAPABILITY_NOT_FOUND")
 
 
 @pytest.mark.requirement("4.7-made-up-ids-have-no-capability")

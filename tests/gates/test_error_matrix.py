@@ -84,8 +84,17 @@ def test_what_breaks_the_matrix_is_seen() -> None:
     assert error_faults(odd) == [
         "RATE_LIMITED advises no",
         "RATE_LIMITED says 'No.'",
-        "RATE_LIMITED has reason='probing', though it is marked as later",
         "RATE_LIMITED has the detail who",
+    ]
+    row = MATRIX["EXECUTION_FAILED"]
+    premature_value = errors.AgentError(
+        code=ErrorCode.EXECUTION_FAILED,
+        message=row.sentences[0],
+        retry=errors.RetryAdvice(row.retry[0]),
+        details={"reason": "audit-unavailable"},
+    )
+    assert error_faults(premature_value) == [
+        "EXECUTION_FAILED has reason='audit-unavailable', though it is marked as later"
     ]
     unknown = errors.AgentError(
         code=ErrorCode.CANCELLED,

@@ -96,17 +96,22 @@ def _resolve(world: World, who: Consumer, asked: Asked) -> tuple[Registration, C
         raise No(4, ErrorCode.AMBIGUOUS_INSTANCE, tuple(sorted(_address(*pair) for pair in fitting)))
     place, what = fitting[0]
     grave = what.effect in (Effect.DESTRUCTIVE, Effect.EXTERNAL_SIDE_EFFECT)
-    if grave and asked.evidence is None and asked.version not in (None, world.versions[who.id]):
+    request = world.requests.get(asked.evidence or "")
+    matching = request is not None and request.consumer == who.id and request.fingerprint == asked.fingerprint
+    if grave and not matching and asked.version not in (None, world.versions[who.id]):
         raise No(4, ErrorCode.STALE_CAPABILITY, "surface-version-mismatch")
     return place, what
 
 
 def _told(world: World, who: Consumer, asked: Asked, stone: Registration) -> bool:
+    refers = asked.capability.startswith("domain:")
     return (
         world.time < stone.gone_at + TOMBSTONE_S
         and (who.id, asked.capability) in stone.shown
         and asked.registration in (None, stone.id)
-        and asked.instance in (None, stone.instance, f"{stone.type}/{stone.instance}")
+        and (
+            asked.instance in (None, stone.instance) or (refers and asked.instance == f"{stone.type}/{stone.instance}")
+        )
     )
 
 

@@ -23,7 +23,10 @@ from tests.oracle.wording import detail_of, in_words, invocation_of
 from tests.oracle.world import Asked, Consumer, Registration, Request, Stance, Verdict, World
 
 PERSON = Decider("operator")
-LIMITS = Limits(confirmations_per_consumer=2, confirmations_per_surface=3)
+# Limits over time are not modelled: with them every answer would depend on every call before it.
+LIMITS = Limits(
+    confirmations_per_consumer=2, confirmations_per_surface=3, network_calls=0, network_writes=0, probing=1_000_000
+)
 READS = ("read", "server-query")
 LAST_AHEAD = 10  # the last step that preflight takes
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Final
 
-_MAY_BE_ZERO: Final = frozenset({"hold_s", "repairs"})
+_MAY_BE_ZERO: Final = frozenset({"hold_s", "network_calls", "network_writes", "repairs"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +12,7 @@ class Limits:
 
     Names ending in `_s` are seconds, in `_bytes` bytes of UTF-8; texts are counted in characters, all others are
     counts. A value that is not a positive number, or not an integer where things are counted, is a `ValueError` that
-    names the field; only `hold_s` and `repairs` may be 0.
+    names the field; only `hold_s`, `network_calls`, `network_writes` and `repairs` may be 0.
 
     Declarations: `component_description`, `capability_description`, `title`, `meta_bytes`, `schema_bytes`, `depth`.
     Run-time text: `runtime_text`, `note`, `heading`, `message`, `quote`. Values: `input_bytes`, `output_bytes`,
@@ -22,13 +22,16 @@ class Limits:
     `waiting_per_consumer` (per instance or procedure), `observations_per_consumer`, `observations`,
     `observations_waiting` (per consumer). Replay, per session and consumer: `replay_entries`, `replay_bytes`,
     `replay_s`, `replay_output_bytes` (a larger output is kept as outcome only). After unmount: `tombstones`,
-    `tombstone_s`. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`, `confirmations_per_consumer`,
-    `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row, `denial_final_s` (a denial
-    stays final for the identical request), `standing_s`, `standing_uses` and `standing_per_session` (approvals for the
-    session). Doors and sessions: `gap_s` (a view without its client), `token_s`,
-    `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`,
-    `hold_s` (a retry waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`, `stop_s` (running calls
-    when the process stops). Blocking handlers: `threads` (per surface).
+    `tombstone_s`. Probing: `probing` different ids that are not there within `probing_s`, then no answer for as long;
+    what was shown within `known_s` counts as known. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`,
+    `confirmations_per_consumer`, `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row,
+    `denial_final_s` (a denial stays final for the identical request), `standing_s`, `standing_uses` and
+    `standing_per_session` (approvals for the session). Network doors, per principal and consumer: `network_calls`,
+    `network_writes` (what does more than read) within `network_s`; 0 switches one off. Store: `store_s` (waiting for
+    its answer to a limit). Doors and sessions: `gap_s` (a view without its client), `token_s`, `scope_patterns`,
+    `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`, `hold_s` (a retry
+    waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`, `stop_s` (running calls when the process
+    stops). Blocking handlers: `threads` (per surface).
     """
 
     component_description: int = 500
@@ -69,6 +72,14 @@ class Limits:
     replay_output_bytes: int = 4_096
     tombstones: int = 100
     tombstone_s: float = 300.0
+
+    probing: int = 20
+    probing_s: float = 60.0
+    known_s: float = 600.0
+    network_calls: int = 60
+    network_writes: int = 10
+    network_s: float = 10.0
+    store_s: float = 2.0
 
     decide_s: float = 120.0
     spend_s: float = 120.0

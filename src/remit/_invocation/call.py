@@ -47,6 +47,7 @@ class Call:
         "covered",
         "effective",
         "evidence",
+        "evidence_fits",
         "executed_at",
         "execution_s",
         "fingerprint",
@@ -111,7 +112,7 @@ class Call:
         self.correlation_id: str | None = None
         # identity
         self.invocation_id = ""
-        self.fingerprint = ""
+        self.fingerprint, self.evidence_fits = "", False
         self.joined = False
         # resolve
         self.viewer: Viewer | None = None

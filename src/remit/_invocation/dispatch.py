@@ -84,7 +84,7 @@ def _start(call: Call, part: Part) -> None:
 async def _look_again(call: Call, part: Part) -> None:
     bound = call.live
     viewer = part.viewer(call.consumer)
-    sight = see(bound, viewer)
+    sight = see(bound, viewer, charges=False)
     match sight.state:
         case State.HIDDEN if viewer.site.suspended.has_consumer(call.key):
             raise Refusal(not_authorized(), why=sight.why)

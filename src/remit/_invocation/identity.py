@@ -87,11 +87,13 @@ def _entry(call: Call, part: Known) -> Entry | None:
 
 
 def _given(call: Call, named: Named) -> str | None:
-    """The id that the caller or its evidence names; takes the fingerprint of the call."""
+    """The id that caller or evidence names; takes the fingerprint, and whether the evidence is for this very call."""
     request = call.request
     call.fingerprint = _fingerprint(request, call.input_bytes)
-    if request.id is None and request.confirmation is not None:
-        return named(request.confirmation, call.key, call.fingerprint)
+    if request.confirmation is not None:
+        own = named(request.confirmation, call.key, call.fingerprint)
+        call.evidence_fits = own is not None
+        return own if request.id is None else request.id
     return request.id
 
 

@@ -10,7 +10,7 @@ from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect, Kind
 from remit._model.ids import RegistrationId, parse_capability_id
 from remit._model.request import Invocation
-from remit._registry.state import Bound
+from remit._registry.state import Bound, Tombstone
 from remit._registry.state import State as Registry
 from remit._registry.viewer import Viewer
 from remit._registry.visibility import Sight, State, may_reach, see, see_nothing
@@ -21,16 +21,20 @@ from remit.errors import (
     capability_not_found,
     component_unmounted,
     not_authorized,
+    rate_limited,
     stale_capability,
 )
+
+Missed = Callable[[ConsumerKey, object], int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What this phase needs; `viewer` asks for principal and host now, `version` is the consumer's own.
+    """What this phase needs.
 
-    `standings` hears who calls; a look ahead has none. `moved` says for which registration a request
-    asks now that asked for another one.
+    `viewer` asks for principal and host now, `version` is the consumer's own; `missed` counts an id that is not there,
+    and says for how many milliseconds the consumer gets no such answer (SPEC 11.14); `standings` hears who calls, a
+    look ahead has none. `moved` says for which registration a request asks now that asked for another one.
     """
 
     registry: Registry
@@ -38,6 +42,7 @@ class Part:
     version: Callable[[Viewer], str]
     surface_id: str
     limits: Limits
+    missed: Missed
     standings: Standings | None = None
     moved: Callable[[str, ConsumerKey, str], str | None] | None = None
 
@@ -79,25 +84,29 @@ def _visible(request: Invocation, part: Part, viewer: Viewer) -> tuple[list[tupl
     if candidates is None:
         return [], see_nothing(viewer)
     named = None if request.registration is None else candidates.get(RegistrationId(request.registration))
-    visible, hidden = _seen(_of_instance(candidates, request, part.registry) if named is None else (named,), viewer)
+    visible, hidden, asked = _seen(
+        _of_instance(candidates, request, part.registry) if named is None else (named,), viewer, False
+    )
     if named is not None and not visible:  # a hidden registration answers like one that never was
         others = [bound for bound in _of_instance(candidates, request, part.registry) if bound is not named]
-        visible, _ = _seen(others, viewer)
-    if not visible and (hidden is None or not hidden.votes):
+        visible, _, asked = _seen(others, viewer, asked)
+    if not visible and not asked:
         see_nothing(viewer)  # meters of policies count it like a made-up id (SPEC 4.7)
     return visible, hidden
 
 
-def _seen(bounds: Iterable[Bound], viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
+def _seen(bounds: Iterable[Bound], viewer: Viewer, asked: bool) -> tuple[list[tuple[Bound, Sight]], Sight | None, bool]:
+    """Who is visible; the last that is not; and whether policies have been asked, so that meters count a call once."""
     visible: list[tuple[Bound, Sight]] = []
     hidden: Sight | None = None
     for bound in bounds:
-        sight = see(bound, viewer)
+        sight = see(bound, viewer, charges=not asked)
+        asked = asked or bool(sight.votes)
         if sight.state is State.HIDDEN:
             hidden = sight
         else:
             visible.append((bound, sight))
-    return visible, hidden
+    return visible, hidden, asked
 
 
 def _of_instance(candidates: dict[RegistrationId, Bound], request: Invocation, registry: Registry) -> Collection[Bound]:
@@ -117,7 +126,11 @@ def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> 
     if _was_shown(call, part) and may_reach(call.request.capability_id, viewer):
         return Refusal(component_unmounted("resolve"))
     call.votes = () if hidden is None else hidden.votes
-    return Refusal(capability_not_found(), why=None if hidden is None else hidden.why)
+    why = None if hidden is None else hidden.why
+    wait_ms = part.missed(call.key, call.request.capability_id)
+    if wait_ms is not None:
+        return Refusal(rate_limited("probing", wait_ms), why=f"too many ids that are not there; this one: {why}")
+    return Refusal(capability_not_found(), why=why)
 
 
 def _was_shown(call: Call, part: Part) -> bool:
@@ -128,9 +141,16 @@ def _was_shown(call: Call, part: Part) -> bool:
     return any(
         request.capability_id in stone.shown.get(call.key, ())
         and request.registration in (None, stone.registration)
-        and request.instance in (None, stone.instance, f"{stone.type}/{stone.instance}")
+        and request.instance in _told_by(stone, request.capability_id)
         for _, stone in part.registry.tombstones.items()
     )
+
+
+def _told_by(stone: Tombstone, capability_id: str) -> tuple[str | None, ...]:
+    """The names under which an instance that has gone was addressed: a reference also by `type/instance` (10.10)."""
+    if capability_id.startswith("domain:"):
+        return None, stone.instance, f"{stone.type}/{stone.instance}"
+    return None, stone.instance
 
 
 def _meant(call: Call, request: Invocation, part: Part, visible: list[tuple[Bound, Sight]]) -> tuple[Bound, Sight]:
@@ -151,7 +171,7 @@ def _meant(call: Call, request: Invocation, part: Part, visible: list[tuple[Boun
     bound, sight = visible[0]
     if (
         request.surface_version is not None
-        and request.confirmation is None
+        and not call.evidence_fits
         and bound.plan.descriptor.effect.grave
         and request.surface_version != call.version_before
     ):

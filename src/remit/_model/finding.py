@@ -10,6 +10,7 @@ class FindingKind(StrEnum):
     NOBODY_DECIDES = "nobody-decides"
     EXPOSES_NOTHING = "exposes-nothing"
     LOOSENED_LIMIT = "loosened-limit"
+    MEMORY_STORE = "memory-store"
     SLOW_INLINE = "slow-inline"
 
 

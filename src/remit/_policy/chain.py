@@ -7,6 +7,7 @@ from typing import cast
 
 from remit._policy.context import PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation, Required
+from remit._policy.meters import StoreUnavailable, Unmetered
 from remit._policy.policy import decides_at_once, methods_of
 from remit.errors import Happened
 
@@ -285,6 +286,8 @@ def _discovered(name: str, answer: object) -> tuple[Decision, Vote]:
 def _denied(name: str, method: str, answer: object) -> tuple[Deny, Vote]:
     if isinstance(answer, Deny):
         return answer, Vote(name, method, "deny", answer.reason)
+    if isinstance(answer, StoreUnavailable):
+        return Unmetered(), Vote(name, method, "deny", None, answer)
     return Deny(), Vote(name, method, "deny", None, _as_cause(name, method, answer))
 
 

@@ -9,6 +9,7 @@ from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._model.consumer import Consumer, Principal
 from remit._model.descriptor import Descriptor
+from remit._policy.meters import Meters, StoreUnavailable
 
 MAX_COUNTERS = 10_000
 COUNTER_S = 3_600.0
@@ -17,10 +18,13 @@ COUNTER_S = 3_600.0
 class Counters:
     """The numbers that policies keep: bounded, the least recently used go first, idle ones after an hour."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_values", "meters")
 
-    def __init__(self, clock: Clock, *, capacity: int = MAX_COUNTERS, idle_s: float = COUNTER_S) -> None:
+    def __init__(
+        self, clock: Clock, meters: Meters | None = None, *, capacity: int = MAX_COUNTERS, idle_s: float = COUNTER_S
+    ) -> None:
         self._values: Bounded[Hashable, int] = Bounded(capacity, idle_s, clock)
+        self.meters = meters
 
     def value(self, key: Hashable) -> int:
         """The number under `key`, 0 if there is none."""
@@ -44,6 +48,7 @@ class _Trial(Counters):
 
     def __init__(self, of: Counters) -> None:
         self._of = of
+        self.meters = None if of.meters is None else of.meters.trial()
         self._own: dict[Hashable, int] = {}
 
     def value(self, key: Hashable) -> int:
@@ -90,7 +95,18 @@ class PolicyContext:
     consumer. There is no input here, by type (SPEC 5.2).
     """
 
-    __slots__ = ("_charges", "_counters", "capability", "clock", "consumer", "door", "host", "instance", "principal")
+    __slots__ = (
+        "_charges",
+        "_counters",
+        "_within_s",
+        "capability",
+        "clock",
+        "consumer",
+        "door",
+        "host",
+        "instance",
+        "principal",
+    )
 
     def __init__(  # noqa: PLR0913 - one keyword a fact; built on every call, so no dataclass with slow frozen fields
         self,
@@ -124,6 +140,28 @@ class PolicyContext:
             self._counters = Counters(self.clock)
         tenant = None if self.principal is None else self.principal.tenant
         return Counter(self._counters, (tenant, key), self._charges)
+
+    async def take(self, key: Hashable, *, calls: int, per_s: float) -> int:
+        """Take a token of a bucket that is kept in the store: 0, or the milliseconds until there is one.
+
+        All surfaces over one store share it; it holds `calls` and fills evenly in `per_s` seconds. The principal's
+        tenant is part of the key by itself; begin the key with your policy's name, and make it of texts, numbers, None
+        and tuples. When a call is checked again before it runs, nothing is taken. A store that raises, or does not
+        answer within `limits.store_s`, raises `StoreUnavailable`; left alone, that refuses the call as
+        RATE_LIMITED{store-unavailable}.
+        """
+        meters = None if self._counters is None else self._counters.meters
+        if meters is None:
+            raise StoreUnavailable("no store is there to keep this limit")
+        if not self._charges:
+            return 0
+        tenant = None if self.principal is None else self.principal.tenant
+        within_s: float | None = getattr(self, "_within_s", None)
+        return await meters.take(tenant, key, calls, per_s, within_s=within_s)
+
+    def hurry(self, seconds: float) -> None:
+        """Say how long a store may take at most, because the call's deadline is near; for the pipeline."""
+        self._within_s = seconds
 
 
 class ReviewContext(PolicyContext):

@@ -1,7 +1,6 @@
 """Mounting, updating and unmounting: the only code that changes the registry (SPEC 4.1 to 4.4)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from remit._base.ident import new_id
@@ -10,34 +9,17 @@ from remit._contract.plan import Plan, Sealed
 from remit._journal.about import Place
 from remit._journal.audit import AuditLog, AuditType
 from remit._journal.hub import EventHub
-from remit._model.consumer import ConsumerKey
 from remit._model.effects import Confirmation, Effect
 from remit._model.event import EventType
-from remit._model.ids import RegistrationId, is_instance
+from remit._model.ids import RegistrationId
 from remit._model.request_view import CancelCause
 from remit._policy.chain import Chain, Watch
 from remit._policy.policy import Policy
 from remit._registry.state import DISABLED, REASON_CHARACTERS, Bound, Registration, State
+from remit._registry.wanted import Wanted
 from remit.errors import DefinitionCode, DefinitionError
 
-OnDuplicate = Literal["reject", "replace"]
 Unmounted = Callable[[Registration, CancelCause], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """One mount as the application asks for it."""
-
-    component: object
-    sealed: Sealed
-    instance: str
-    parent: Registration | None
-    enabled: bool
-    on_duplicate: OnDuplicate
-    origin: str
-    priority: int
-    internal: object
-    identity: bytes | None = None
 
 
 class Registrar:
@@ -66,21 +48,18 @@ class Registrar:
         self._watch = watch
         self._chained: dict[str, tuple[Sealed, list[Chain]]] = {}  # by component type, for the class mounted last
 
-    def mount(self, wanted: Wanted) -> Registration | None:
-        """Register an instance; None when a live one of the same type and name stands and is not to be replaced."""
+    def mount(self, wanted: Wanted, guards: tuple[Policy, ...] = ()) -> Registration | None:
+        """Register an instance; None when a live one of the same type and name stands and is not to be replaced.
+
+        `guards` are the policies that a guard put over this mount.
+        """
         sealed, instance = wanted.sealed, wanted.instance
-        if isinstance(wanted.priority, bool) or not isinstance(wanted.priority, int):
-            raise TypeError("mount(priority=…) takes an integer; a larger one is listed earlier")
-        if not is_instance(instance):
-            raise DefinitionError(
-                DefinitionCode.INVALID_ID, sealed.type, "an instance name is 1 to 128 characters of [A-Za-z0-9_-]"
-            )
         live = self._registry.by_instance.get((sealed.type, instance))
         if live is not None and wanted.on_duplicate == "reject":
             reason = f"{sealed.type}/{instance} is already mounted as {live.id}"
             self._tell(EventType.REJECTED, sealed.type, instance, live.id, reason)
             return None
-        chains = self._chains(sealed)
+        chains = self._chains(sealed, guards) if guards else self._chains_of(sealed)
         if live is not None:
             self.unmount(live, CancelCause.UNMOUNTED)
         registration = Registration(
@@ -95,6 +74,7 @@ class Registrar:
             identity=wanted.identity,
         )
         registration.enabled = wanted.enabled
+        registration.guards = len(guards)
         if wanted.parent is not None:
             wanted.parent.children.append(registration)
         _block(registration)
@@ -109,6 +89,19 @@ class Registrar:
         self._tell(EventType.REGISTERED, sealed.type, instance, registration.id)
         self._hub.surface_changed()
         return registration
+
+    def refuse(self, wanted: Wanted, reason: str) -> None:
+        """Say that a guard kept a component out (SPEC 4.5)."""
+        self._audit.append(
+            AuditType.REGISTRATION,
+            status=EventType.REJECTED.value,
+            why=f"the guard rejected a component of {wanted.origin}: {reason}",
+            about=Place(wanted.sealed.type, wanted.instance),
+        )
+        self._hub.emit(
+            EventType.REJECTED,
+            {"type": wanted.sealed.type, "instance": wanted.instance, "origin": wanted.origin, "reason": reason},
+        )
 
     def update(
         self,
@@ -155,18 +148,10 @@ class Registrar:
         self._registry.moved()
         self._hub.surface_changed()
 
-    def suspend(self, target: str | ConsumerKey, suspended: bool) -> bool:
-        """Switch a capability (its id) or a consumer (its key) off or on again; say whether that changed anything."""
-        off = self._registry.suspended
-        changed = (
-            off.set_capability(target, suspended) if isinstance(target, str) else off.set_consumer(target, suspended)
-        )
-        if changed:
-            for registration in self._registry.in_order():
-                registration.entry = None
-            self._registry.moved()
-            self._hub.surface_changed()
-        return changed
+    def suspended(self) -> None:
+        """Something was suspended or reinstated: say that listings may have moved (SPEC 4.13)."""
+        self._registry.renew()
+        self._hub.surface_changed()
 
     def unmount(self, registration: Registration, cause: CancelCause) -> None:
         """Take a registration away, children first; twice is a no-op."""
@@ -196,22 +181,26 @@ class Registrar:
         data = {"type": component, "instance": instance, "registration": registration}
         self._hub.emit(type, data if type is not EventType.REJECTED else {**data, "reason": why})
 
-    def _chains(self, sealed: Sealed) -> list[Chain]:
-        """One chain per capability, policies of the surface first; equal ones are shared."""
+    def _chains_of(self, sealed: Sealed) -> list[Chain]:
         known = self._chained.get(sealed.type)
         if known is not None and known[0] is sealed:
             return known[1]
+        chains = self._chains(sealed)
+        self._chained[sealed.type] = sealed, chains
+        return chains
+
+    def _chains(self, sealed: Sealed, guards: tuple[Policy, ...] = ()) -> list[Chain]:
+        """One chain per capability: policies of surface and guard first, then declared ones; equal ones are shared."""
         shared: dict[tuple[int, ...], Chain] = {}
         chains: list[Chain] = []
         for plan in sealed.plans:
-            policies = (*self._policies, *sealed.policies, *plan.policies)
+            policies = (*self._policies, *guards, *sealed.policies, *plan.policies)
             key = tuple(map(id, policies))
             if key not in shared:
                 shared[key] = Chain([_policy(policy, plan) for policy in policies], self._watch)
             chain = shared[key]
             _check_lowered(plan, chain)
             chains.append(chain)
-        self._chained[sealed.type] = sealed, chains
         return chains
 
 

@@ -36,9 +36,10 @@ class Registration:
 
     `blocked` is the reason why nothing of it is available (own or an ancestor's), None when it is enabled. `shown`
     holds, by consumer, the ids it has been shown of it. `component` is dropped at unmount, so that nothing executable
-    outlives the mount (SPEC 4.4). `identity` is the canonical JSON that names the data shown, None when none was
-    given. `entry` is the entry of the last viewer, as long as no change made it None; only a `steady` registration
-    has one: one whose capabilities no policy, predicate, note or channel can change by itself.
+    outlives the mount (SPEC 4.4). `identity` is the canonical JSON that names the data shown, None when none was given.
+    `guards` counts the policies that a guard put over this mount. `entry` is the entry of the last viewer, as long as
+    no change made it None; only a `steady` registration has one: one whose capabilities no policy, predicate, note or
+    channel can change by itself.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Registration:
         "component",
         "enabled",
         "entry",
+        "guards",
         "id",
         "identity",
         "instance",
@@ -85,6 +87,7 @@ class Registration:
         self.internal = internal
         self.identity = identity
         self.enabled = True
+        self.guards = 0
         self.reason: str | None = None
         self.blocked: str | None = None
         self.pushed: dict[str, str] = {}
@@ -163,20 +166,27 @@ class State:
         "tombstones",
     )
 
-    def __init__(self, limits: Limits, clock: Clock) -> None:
+    def __init__(self, limits: Limits, clock: Clock, suspended: Suspended) -> None:
         self.by_capability: dict[str, dict[RegistrationId, Bound]] = {}
         self.by_instance: dict[tuple[str, str], Registration] = {}
         self.by_registration: dict[RegistrationId, Registration] = {}
         self.tombstones: Bounded[str, Tombstone] = Bounded(limits.tombstones, limits.tombstone_s, clock)
         self.generation = 0
         self.route: str | None = None
-        self.suspended = Suspended()
+        self.suspended = suspended
         self._marks = count(1)
         self._order: tuple[Registration, ...] | None = None
 
     def moved(self) -> None:
         """Something that a listing may show has changed."""
         self.generation += 1
+
+    def renew(self) -> None:
+        """Drop what was made ready for listings: something was suspended or reinstated, here or over the same store."""
+        self.suspended.moved = False
+        for registration in self.by_registration.values():
+            registration.entry = None
+        self.moved()
 
     def next_mark(self) -> int:
         """A number that was never given before."""
@@ -219,6 +229,8 @@ class State:
 
     def in_order(self) -> tuple[Registration, ...]:
         """Live registrations by priority (descending), then type, then instance (SPEC 4.9)."""
+        if self.suspended.moved:
+            self.renew()
         if self._order is None:
             self._order = tuple(
                 sorted(self.by_registration.values(), key=lambda r: (-r.priority, r.sealed.type, r.instance))

@@ -1,52 +1,77 @@
 """What an operator has switched off for the time being: the kill switch (SPEC 4.13)."""
 
-from typing import Final, TypeVar
+import weakref
+from collections.abc import Callable
+from typing import Final
 
+from remit._base.boundary import canonical
 from remit._model.consumer import ConsumerKey
+from remit.store.protocol import SuspensionStore
 
-E = TypeVar("E")
-
-MOST_CONSUMERS: Final = 10_000
+EVERYWHERE: Final = "*"
 
 
 class Suspended:
-    """The suspended capabilities and consumers of one surface; `any` is false as long as there is none.
+    """The suspensions of a store, as one tenant's surfaces see them: its own, and those of the whole deployment.
 
-    Capabilities are bounded by the contract, consumers by a number: one more is an OverflowError, because forgetting
-    an old suspension would let somebody in again.
+    Calls look at the store's copy itself, so a suspension counts at the next call of every surface over it. `moved` is
+    true from a change until the registry has dropped what it had made before.
     """
 
-    __slots__ = ("_capabilities", "_consumers", "any")
+    __slots__ = ("__weakref__", "_held", "_own", "moved")
 
-    def __init__(self) -> None:
-        self._capabilities: set[str] = set()
-        self._consumers: set[ConsumerKey] = set()
-        self.any = False
+    def __init__(self, held: SuspensionStore) -> None:
+        self._held = held
+        self._own = ""
+        self.moved = False
+
+    def of_tenant(self, tenant: str | None) -> None:
+        """Say once whose surface it is: tenants share no suspension but those of the whole deployment."""
+        self._own = canonical([tenant]).decode()
+
+    @property
+    def any(self) -> bool:
+        """False as long as nothing is suspended, for anybody."""
+        return self._held.any
 
     def has_capability(self, capability_id: str) -> bool:
         """Whether this capability is hidden from everybody."""
-        return capability_id in self._capabilities
+        return self._held.any and self._has(_capability(capability_id))
 
     def has_consumer(self, key: ConsumerKey) -> bool:
         """Whether this consumer is shut out."""
-        return key in self._consumers
+        return self._held.any and self._has(_consumer(key))
 
-    def set_capability(self, capability_id: str, suspended: bool) -> bool:
-        """Suspend or reinstate a capability; say whether that changed anything."""
-        return self._set(self._capabilities, capability_id, suspended)
+    def set(self, target: str | ConsumerKey, suspended: bool) -> bool:
+        """Suspend or reinstate, for this tenant, a capability (its id) or a consumer (its key); was that a change?"""
+        return self._held.set(self._own + name_of(target), suspended)
 
-    def set_consumer(self, key: ConsumerKey, suspended: bool) -> bool:
-        """Suspend or reinstate a consumer; say whether that changed anything."""
-        if suspended and key not in self._consumers and len(self._consumers) >= MOST_CONSUMERS:
-            raise OverflowError(f"{MOST_CONSUMERS} consumers are suspended: reinstate some, or end the surface")
-        return self._set(self._consumers, key, suspended)
+    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Tell a bound method after each change, as long as its object lives; return what ends it."""
+        method = weakref.WeakMethod(listener)  # a store outlives surfaces that nobody disposed
 
-    def _set(self, among: set[E], one: E, suspended: bool) -> bool:
-        if (one in among) is suspended:
-            return False
-        if suspended:
-            among.add(one)
-        else:
-            among.discard(one)
-        self.any = bool(self._capabilities or self._consumers)
-        return True
+        def told(key: str) -> None:
+            if not key.startswith((self._own, EVERYWHERE)):  # of another tenant
+                return
+            self.moved = True
+            if (alive := method()) is not None:
+                alive()
+
+        return self._held.subscribe(told)
+
+    def _has(self, name: str) -> bool:
+        return self._held.holds(self._own + name) or self._held.holds(EVERYWHERE + name)
+
+
+def name_of(target: str | ConsumerKey) -> str:
+    """A capability id or the key of a consumer, as a store's key has it."""
+    return _capability(target) if isinstance(target, str) else _consumer(target)
+
+
+def _capability(id: str) -> str:
+    return f"capability:{id}"
+
+
+def _consumer(key: ConsumerKey) -> str:
+    kind, issuer, actors, grant = key
+    return f"consumer:{canonical([kind, issuer, list(actors), grant]).decode()}"

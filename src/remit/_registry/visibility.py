@@ -49,12 +49,12 @@ _SUSPENDED = Sight(state=State.HIDDEN, why="the capability is suspended")
 _OUT_OF_SCOPE = Sight(state=State.HIDDEN, why="outside the consumer's scope")
 
 
-def see(bound: Bound, viewer: Viewer) -> Sight:
+def see(bound: Bound, viewer: Viewer, *, charges: bool = True) -> Sight:
     """Decide what this consumer may see of this live capability now (SPEC 4.6, 4.7).
 
     The kill switch hides before all else. Authority hides: door, exposure, scope, policies. State discloses: enabled,
-    pushed, predicate, a policy's disable.
-    What can change without the registrar or another viewer makes a registration unsteady (`state`).
+    pushed, predicate, a policy's disable. With `charges=False` meters of policies only look: the call was charged
+    before. What can change without the registrar or another viewer makes a registration unsteady (`state`).
     """
     if viewer.site.suspended.any and (off := _switched_off(bound.plan.descriptor.id, viewer)) is not None:
         return off
@@ -63,7 +63,7 @@ def see(bound: Bound, viewer: Viewer) -> Sight:
         return hidden
     votes: tuple[Vote, ...] = ()
     if bound.chain.has_discover:
-        verdict = bound.chain.discover(viewer.context(bound))
+        verdict = bound.chain.discover(viewer.context(bound, charges=charges))
         votes = verdict.votes
         match verdict.decision:
             case Hide():

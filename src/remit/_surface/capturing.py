@@ -52,7 +52,9 @@ def _captured(parts: Wired, consumer: Consumer) -> tuple[Capture, str] | None:
     except Refusal:
         return None
     captured = capture(parts.registry, viewer)
-    return captured, parts.versions.captured(viewer, captured.fingerprint)
+    version = parts.versions.captured(viewer, captured.fingerprint)
+    parts.shown.told(consumer.key, version, captured)
+    return captured, version
 
 
 def _several(names: Collection[str] | None, what: str) -> Collection[str] | None:

@@ -1,5 +1,6 @@
 """What is allowed and probably not meant, as a surface is now (SPEC 4.13)."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import PurePath
@@ -13,6 +14,8 @@ from remit._model.effects import Effect
 from remit._model.finding import FindingKind, SurfaceFinding
 from remit._model.pattern import Patterns
 
+WORKERS: Final = "WEB_CONCURRENCY"
+"""Where process managers and their servers say how many workers there are."""
 NETWORK_DOORS: Final = tuple(kind.value for kind in ConsumerKind if not kind.in_process)
 FUNCTIONS: Final = 1_000
 LOOSER_ABOVE: Final = (
@@ -24,13 +27,16 @@ LOOSER_ABOVE: Final = (
     "confirmations_per_consumer",
     "confirmation_input_bytes",
     "denials",
+    "probing",
+    "network_calls",
+    "network_writes",
     "unanswered",
     "standing_s",
     "standing_uses",
     "standing_per_session",
     "token_s",
 )
-LOOSER_BELOW: Final = ("denial_window_s", "denial_final_s")
+LOOSER_BELOW: Final = ("denial_window_s", "denial_final_s", "probing_s", "network_s")
 
 
 class Slow:
@@ -62,9 +68,12 @@ class Slow:
 
 
 class Findings:
-    """Looks at what one surface was given; `has_channel` says whether anybody could decide now."""
+    """Looks at what one surface was given.
 
-    __slots__ = ("_authority", "_has_channel", "_limits", "_narrowed", "_slow")
+    `has_channel` says whether anybody could decide now, `in_memory` whether its store is this process's memory.
+    """
+
+    __slots__ = ("_authority", "_has_channel", "_in_memory", "_limits", "_narrowed", "_slow")
 
     def __init__(
         self,
@@ -73,17 +82,19 @@ class Findings:
         limits: Limits,
         has_channel: Callable[[], bool],
         slow: Slow,
+        in_memory: bool,
     ) -> None:
         self._authority = authority
         self._narrowed = narrowed
         self._limits = limits
         self._has_channel = has_channel
         self._slow = slow
+        self._in_memory = in_memory
 
     def now(self) -> tuple[SurfaceFinding, ...]:
         """Everything that is to be found now, door by door, then limits, then slow code."""
         doors = (each for door in NETWORK_DOORS for each in self._at(door))
-        return (*doors, *self._limits_loosened(), *self._slow.findings())
+        return (*doors, *self._limits_loosened(), *self._alone(), *self._slow.findings())
 
     def _at(self, door: str) -> Iterator[SurfaceFinding]:
         wanted = self._authority.exposure.doors.get(door)
@@ -100,6 +111,15 @@ class Findings:
         if writes and not self._has_channel():
             yield _nobody_decides(door, writes, shown)
 
+    def _alone(self) -> Iterator[SurfaceFinding]:
+        workers = os.environ.get(WORKERS, "")
+        if self._in_memory and workers.isdecimal() and int(workers) > 1:
+            yield SurfaceFinding(
+                kind=FindingKind.MEMORY_STORE,
+                found=f"{WORKERS} is {workers}, and the store is the memory of each: no worker sees the others' limits",
+                do="run one worker, or give all of them one store",
+            )
+
     def _exposes_nothing(self, door: str) -> SurfaceFinding:
         ids = self._authority.capability_ids
         tops = {id.removeprefix("view:").split(".")[0] for id in ids if id.startswith("view:")}
@@ -115,7 +135,7 @@ class Findings:
         default = Limits()
         for name in (*LOOSER_ABOVE, *LOOSER_BELOW):
             now, usual = getattr(self._limits, name), getattr(default, name)
-            if now > usual if name in LOOSER_ABOVE else now < usual:
+            if now == 0 or (now > usual if name in LOOSER_ABOVE else now < usual):
                 yield SurfaceFinding(
                     kind=FindingKind.LOOSENED_LIMIT,
                     found=f"limits.{name} is {_count(now)}, looser than the default of {_count(usual)}",

@@ -9,9 +9,12 @@ from remit._model.consumer import Consumer
 from remit._model.outcome import Failed
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause
+from remit._policy.guard import Reject
 from remit._policy.policy import Policy
-from remit._registry.register import Registrar, Wanted
+from remit._registry.register import Registrar
 from remit._registry.state import Registration
+from remit._registry.wanted import Wanted, check
+from remit._surface.belonging import Belonging
 from remit._surface.wiring import Wired
 from remit.errors import AgentError
 
@@ -29,34 +32,50 @@ class Running(Protocol):
 class Life:
     """Owns whether the surface has ended, and the registrar whose every unmount ends work and requests."""
 
-    __slots__ = ("_parts", "_running", "ended", "registrar")
+    __slots__ = ("__weakref__", "_belongs", "_parts", "_running", "_unhear", "ended", "registrar")
 
-    def __init__(self, parts: Wired, running: Running, policies: tuple[Policy, ...]) -> None:
+    def __init__(self, parts: Wired, running: Running, policies: tuple[Policy, ...], belongs: Belonging) -> None:
         self._parts = parts
+        self._belongs = belongs
+        self._unhear = parts.registry.suspended.subscribe(self._switched)
         self._running = running
         self.ended = False
         self.registrar = Registrar(parts.registry, parts.hub, parts.audit, policies, self._unmounted, parts.watch)
 
     def mount(self, wanted: Wanted) -> Registration | None:
-        """Mount, and let requests that wait for this part of the view go on there (SPEC 7.12)."""
-        registration = self.registrar.mount(wanted)
-        place = None if registration is None else _place(registration)
-        if registration is not None and place is not None:
-            mounted = registration
-
-            def anew(record: RequestRecord) -> bytes | None:
-                bound = next((b for b in mounted.bounds if b.plan.id == record.ask.descriptor.id), None)
-                part = self._parts.parts.effective_input
-                return None if bound is None else again(bound, record.ask.invocation.input, part)
-
-            self._parts.broker.moving.arrive(place, registration.id, anew)
+        """Let a component in; None where it stays out: surface or parent has ended, guard or a live name forbids."""
+        check(wanted)
+        if not self._may_mount(wanted):
+            return None
+        judged = self._parts.guarded.judge(wanted)
+        if isinstance(judged, Reject):
+            self.registrar.refuse(wanted, judged.reason)
+            return None
+        # A guard is the application's code: it may have ended what was live before it was asked.
+        registration = self.registrar.mount(wanted, judged) if self._may_mount(wanted) else None
+        if registration is not None:
+            self._arrived(registration)
         return registration
+
+    def _arrived(self, registration: Registration) -> None:
+        """Let requests that wait for this part of the view go on there (SPEC 7.12)."""
+        place = _place(registration)
+        if place is None:
+            return
+
+        def anew(record: RequestRecord) -> bytes | None:
+            bound = next((b for b in registration.bounds if b.plan.id == record.ask.descriptor.id), None)
+            part = self._parts.parts.effective_input
+            return None if bound is None else again(bound, record.ask.invocation.input, part)
+
+        self._parts.broker.moving.arrive(place, registration.id, anew)
 
     def end(self, cause: CancelCause, *, but_asking: bool = False) -> None:
         """End running work, then mounts, requests and listeners; `but_asking` spares a call that only asks."""
         if self.ended:
             return
         self.ended = True
+        self._unhear()
         self._running.end_all(but_asking=but_asking)
         self._parts.threads.close()
         for registration in self._parts.registry.in_order():
@@ -73,6 +92,12 @@ class Life:
             surface_version="0" if consumer is None else self._parts.versions.known(consumer),
             surface_changed=False,
         )
+
+    def _switched(self) -> None:
+        self._belongs.in_own(self.registrar.suspended)
+
+    def _may_mount(self, wanted: Wanted) -> bool:
+        return not self.ended and (wanted.parent is None or wanted.parent.live)
 
     def _unmounted(self, registration: Registration, cause: CancelCause) -> None:
         if not self.ended:  # what ran has been ended before

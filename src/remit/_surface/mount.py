@@ -8,6 +8,7 @@ from remit._base.boundary import NotJson, take
 from remit._model.request_view import CancelCause
 from remit._registry.register import Registrar
 from remit._registry.state import Registration
+from remit._surface.belonging import Belonging
 
 Status = Literal["mounted", "unmounted", "rejected"]
 
@@ -26,12 +27,13 @@ class Mount:
     """One mount lifetime; a context manager that unmounts at its end.
 
     A rejected mount is dead from the start: its `registration_id` is None and nothing it does has an effect, least of
-    all on the live one of the same name.
+    all on the live one of the same name. It is used in the thread of its surface, else it is a RuntimeError.
     """
 
-    __slots__ = ("_registrar", "_registration")
+    __slots__ = ("_belongs", "_registrar", "_registration")
 
-    def __init__(self, registrar: Registrar, registration: Registration | None) -> None:
+    def __init__(self, registrar: Registrar, registration: Registration | None, belongs: Belonging) -> None:
+        self._belongs = belongs
         self._registrar = registrar
         self._registration = registration
 
@@ -64,16 +66,19 @@ class Mount:
         `available={"select_rows": "why not"}` lowers one, `True` takes that back; a push never raises what a predicate
         or a policy lowers. An unknown name is a DefinitionError.
         """
+        self._belongs.check_thread()
         if self._registration is not None and self._registration.live:
             self._registrar.update(self._registration, enabled=enabled, reason=reason, available=available)
 
     def invalidate(self) -> None:
         """Say that what agents know of this component is old: their version moves."""
+        self._belongs.check_thread()
         if self._registration is not None and self._registration.live:
             self._registrar.invalidate(self._registration)
 
     def unmount(self, cause: CancelCause = CancelCause.UNMOUNTED) -> None:
         """End this mount, children first; twice is a no-op."""
+        self._belongs.check_thread()
         if self._registration is not None:
             self._registrar.unmount(self._registration, cause)
 
@@ -84,6 +89,15 @@ class Mount:
         self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
     ) -> None:
         self.unmount()
+
+
+def registration_of(parent: object, registrar: Registrar) -> Registration | None:
+    """The registration of a parent on the same surface; None when it was rejected (SPEC 4.1)."""
+    if not isinstance(parent, Mount):
+        raise TypeError("mount(parent=…) takes the Mount of the component above, as surface.mount(…) returned it")
+    if parent._registrar is not registrar:
+        raise ValueError("mount(parent=…) is a mount of another surface: a view is mounted on one")
+    return parent._registration
 
 
 def refuse_class(component: object) -> None:

@@ -23,22 +23,25 @@ from remit._model.preflight import Preflight
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
+from remit._policy.guard import Guard
 from remit._policy.policy import Policy
 from remit._registry.entered import Within
-from remit._registry.register import Wanted
+from remit._registry.wanted import Wanted
 from remit._surface.audience import audience_of
 from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
 from remit._surface.life import Life
-from remit._surface.mount import Mount, identity_of, refuse_class
+from remit._surface.mount import Mount, identity_of, refuse_class, registration_of
 from remit._surface.switch import switch, target_of
+from remit._surface.threads import SurfaceFromThread
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Given, Wired, wire
 from remit.errors import Happened, cancelled, confirmation_invalid
 from remit.procedures.catalogue import Catalogue
 from remit.store.memory import MemoryStore
-from remit.store.protocol import ConfirmationStore
+from remit.store.parts import parts_of
+from remit.store.protocol import ConfirmationStore, Store
 
 C = TypeVar("C", bound=Component)
 
@@ -49,7 +52,8 @@ class Surface:
     It belongs to the thread and the event loop in which it is used first; misuse raises RuntimeError at once.
     `principal` and `host` may be callables, asked per call inside `within`; None, another id or another tenant ends the
     surface. `exposure` may only narrow what the contract opens. `decide` answers confirmation requests inline. Without
-    a store, requests live in memory.
+    a store, requests live in memory. `guard` is asked about each mount before it is live (SPEC 4.5): it accepts,
+    rejects or restricts, and keeps out what it cannot decide.
     """
 
     def __init__(  # noqa: PLR0913 - SPEC 4.0 fixes these keywords
@@ -63,9 +67,10 @@ class Surface:
         exposure: Mapping[str, Iterable[str]] | None = None,
         decide: DecideFn | None = None,
         within: Within | None = None,
-        store: ConfirmationStore | None = None,
+        store: ConfirmationStore | Store | None = None,
         clock: Clock | None = None,
         limits: Limits | None = None,
+        guard: Guard | None = None,
     ) -> None:
         if not isinstance(authority, Authority):
             raise TypeError("Surface(authority, …) needs an Authority: Authority.load(beside=__file__)")
@@ -74,6 +79,7 @@ class Surface:
         self._id = SurfaceId(new_id("srf_"))
         self._belongs = Belonging()
         self._authority = authority
+        at = SystemClock() if clock is None else clock
         given = Given(
             authority=authority,
             principal=principal,
@@ -83,14 +89,15 @@ class Surface:
             exposure=exposure,
             decide=decide,
             within=within,
-            store=MemoryStore() if store is None else store,
-            clock=SystemClock() if clock is None else clock,
+            store=parts_of(store, MemoryStore(clock=at)),
+            clock=at,
             limits=Limits() if limits is None else limits,
+            guard=guard,
         )
         self._parts = wire(given, self._id, self._gone)
         self._pipeline = Pipeline(self._parts.parts)
         self._ahead = LookAhead(self._parts.ahead)
-        self._life = Life(self._parts, self._pipeline, given.policies)
+        self._life = Life(self._parts, self._pipeline, given.policies, self._belongs)
 
     @property
     def surface_id(self) -> str:
@@ -118,7 +125,8 @@ class Surface:
         """Make an instance callable until its mount ends.
 
         The class is verified against the contract; a difference is a DefinitionError that names the field. A second
-        live mount of one type and name is rejected (a dead Mount) or replaces the first.
+        live mount of one type and name is rejected (a dead Mount) or replaces the first. What the guard keeps out is
+        rejected too. An argument that makes no sense is a TypeError or a DefinitionError that names it.
 
         `identity`, a JSON value that names the data shown, lets pending confirmation requests move to the next mount of
         this type and instance with the same identity, if their effective input is the same there (SPEC 7.12).
@@ -126,13 +134,14 @@ class Surface:
         self._belongs.check_thread()
         refuse_class(component)
         sealed = self._authority.seal(type(component))
-        if self._life.ended or (parent is not None and (parent.registration is None or not parent.registration.live)):
-            return Mount(self._life.registrar, None)
+        below = None if parent is None else registration_of(parent, self._life.registrar)
+        if parent is not None and below is None:  # a dead mount has dead children
+            return Mount(self._life.registrar, None, self._belongs)
         wanted = Wanted(
             component=component,
             sealed=sealed,
             instance=instance,
-            parent=None if parent is None else parent.registration,
+            parent=below,
             enabled=enabled,
             on_duplicate=on_duplicate,
             origin=origin,
@@ -140,16 +149,22 @@ class Surface:
             internal=internal,
             identity=identity_of(identity),
         )
-        return Mount(self._life.registrar, self._life.mount(wanted))
+        return Mount(self._life.registrar, self._life.mount(wanted), self._belongs)
 
     def mounted(self, kind: type[C]) -> tuple[C, ...]:
         """The live instances of a component class, in the order of a listing."""
+        self._belongs.check_thread()
         found = (registration.component for registration in self._parts.registry.in_order())
         return tuple(component for component in found if isinstance(component, kind))
 
     def connect(self, consumer: Consumer) -> Connection:
         """Say once who is asking."""
         return Connection(self, consumer)
+
+    def from_thread(self) -> SurfaceFromThread:
+        """The same for other threads: each use waits for this surface's loop, and raises where that is a deadlock."""
+        self._belongs.settle()
+        return SurfaceFromThread(self, self._belongs)
 
     def snapshot(
         self,
@@ -238,6 +253,7 @@ class Surface:
 
     def cancel(self, invocation_id: str, consumer: Consumer) -> bool:
         """Cancel a running call of this consumer."""
+        self._belongs.check_thread()
         return self._pipeline.cancel(invocation_id, consumer.key)
 
     def subscribe(
@@ -248,6 +264,7 @@ class Surface:
         consumer: Consumer | None = None,
     ) -> Callable[[], None]:
         """Hear events after they happened, in order; with `consumer` only what it may hear. Returns the end of it."""
+        self._belongs.check_thread()
         audience = None if consumer is None else audience_of(consumer, self._parts)
         return self._parts.hub.subscribe(listener, types, audience)
 
@@ -269,8 +286,9 @@ class Surface:
 
         A suspended capability is hidden from everybody, whoever mounts it. A suspended consumer has an empty listing,
         and each of its calls is NOT_AUTHORIZED. A call that still waits is stopped before it runs; code that runs is
-        not interrupted, and evidence is kept. It is held in memory, by this surface, until `reinstate`. A capability
-        that the contract does not know is a ValueError; twice is a no-op.
+        not interrupted, and evidence is kept. It is held in the store until `reinstate`, for every surface of this
+        tenant over that store, open now or later. A capability that the contract does not know is a ValueError; twice
+        is a no-op; more than 10,000 at a time are an OverflowError.
         """
         self._switch(consumer, capability, suspended=True)
 
@@ -280,6 +298,7 @@ class Surface:
 
     def policies_changed(self) -> None:
         """Say that what policies decide from host values may have changed: versions are computed anew."""
+        self._belongs.check_thread()
         self._parts.registry.moved()
         self._parts.hub.surface_changed()
 
@@ -315,12 +334,13 @@ class Surface:
 
     def dispose(self, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
         """End everything: running work, requests, mounts, listeners; later calls are CANCELLED (SPEC 4.11)."""
+        self._belongs.check_thread()
         self._life.end(cause)
 
     def _switch(self, consumer: Consumer | None, capability: str | Named | None, *, suspended: bool) -> None:
         self._belongs.check_thread()
         target = target_of(consumer, capability, self._authority)
-        switch(target, self._life.registrar, self._parts.audit, suspended=suspended)
+        switch(target, self._parts.registry.suspended, self._parts.audit, suspended=suspended)
 
     def _gone(self) -> None:
         # The call that found out answers NOT_AUTHENTICATED by itself; every other one is cancelled (SPEC 4.0).

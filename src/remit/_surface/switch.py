@@ -3,8 +3,9 @@
 from remit._contract.authority import Authority
 from remit._journal.audit import AuditLog, AuditType
 from remit._model.consumer import Consumer, ConsumerKey
-from remit._registry.register import Registrar
+from remit._registry.suspended import EVERYWHERE, Suspended, name_of
 from remit._surface.connection import Named
+from remit.store.protocol import SuspensionStore
 
 
 def target_of(consumer: Consumer | None, capability: str | Named | None, authority: Authority) -> ConsumerKey | str:
@@ -20,9 +21,9 @@ def target_of(consumer: Consumer | None, capability: str | Named | None, authori
     return id
 
 
-def switch(target: ConsumerKey | str, registrar: Registrar, audit: AuditLog, *, suspended: bool) -> None:
+def switch(target: ConsumerKey | str, off: Suspended, audit: AuditLog, *, suspended: bool) -> None:
     """Switch it, and journal that; what is switched so already is left as it is."""
-    if not registrar.suspend(target, suspended):
+    if not off.set(target, suspended):
         return
     audit.append(
         AuditType.SUSPENSION,
@@ -30,3 +31,8 @@ def switch(target: ConsumerKey | str, registrar: Registrar, audit: AuditLog, *, 
         consumer=None if isinstance(target, str) else target,
         status="suspended" if suspended else "reinstated",
     )
+
+
+def switch_everywhere(target: ConsumerKey | str, held: SuspensionStore, *, suspended: bool) -> bool:
+    """Switch it for every tenant over a store; say whether that changed anything."""
+    return held.set(EVERYWHERE + name_of(target), suspended)

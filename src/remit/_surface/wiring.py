@@ -36,21 +36,26 @@ from remit._invocation.ledger import Ledger
 from remit._invocation.parts import Ahead, Parts
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
-from remit._model.consumer import Consumer, Decider
+from remit._model.consumer import Consumer
 from remit._model.ids import SurfaceId
 from remit._model.pattern import Patterns
 from remit._policy.chain import Chain, Watch
 from remit._policy.context import Counters
+from remit._policy.guard import Guard
+from remit._policy.meters import Meters
 from remit._policy.policy import Policy
 from remit._registry.entered import Entered, Within
+from remit._registry.guarded import Guarded
+from remit._registry.probing import Probing, Shown
 from remit._registry.state import State
+from remit._registry.suspended import Suspended
 from remit._registry.viewer import Site, Viewer
 from remit._surface.findings import Findings, Slow
 from remit._surface.listing import Versions
 from remit._surface.viewers import PrincipalSource, Viewers
 from remit.errors import DefinitionCode, DefinitionError, Happened
 from remit.procedures.catalogue import Catalogue
-from remit.store.protocol import ConfirmationStore
+from remit.store.parts import Parts as StoreParts
 
 KEY_BYTES = 32
 
@@ -67,9 +72,10 @@ class Given:
     exposure: Mapping[str, Iterable[str]] | None
     decide: DecideFn | None
     within: Within | None
-    store: ConfirmationStore
+    store: StoreParts
     clock: Clock
     limits: Limits
+    guard: Guard | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +94,8 @@ class Wired:
     errands: "Errands"
     watch: Watch
     threads: Threads
+    guarded: Guarded
+    shown: Shown
 
 
 class Errands:
@@ -113,21 +121,17 @@ class Errands:
 
 def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired:
     """Build every part; `gone` ends the surface when its person has gone."""
-    _check_policies(given)
-    _check_planes(given)
+    _check(given)
     clock, limits = given.clock, given.limits
     audit = AuditLog(surface_id, clock)
     hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
     slow = Slow(audit)
     entered = Entered(given.within, clock, slow.took)
-    registry = State(limits, clock)
+    registry = State(limits, clock, Suspended(given.store.suspensions))
     threads = Threads(limits.threads)
 
-    def decider_now(decider: Decider) -> Decider | None:
-        return viewers.still_deciding(decider)
-
     broker = Broker(
-        store=given.store,
+        store=given.store.confirmations,
         clock=clock,
         limits=limits,
         keys=secrets.token_bytes(KEY_BYTES),
@@ -136,23 +140,28 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         audit=audit,
         decide=given.decide,
         enter=given.within,
-        decider_now=decider_now,
+        decider_now=lambda decider: viewers.still_deciding(decider),  # noqa: PLW0108 - viewers are made later
     )
+    meters = Meters(given.store.meters, clock, limits.store_s)
     site = Site(
         exposure=given.authority.exposure.doors,
         narrowed=_patterns(given.exposure),
         chain=Chain(given.policies, entered.watched),
         entered=entered,
         clock=clock,
-        counters=Counters(clock),
+        counters=Counters(clock, meters),
         can_confirm=lambda: broker.has_channel,
         moved=_moved(given),
         suspended=registry.suspended,
     )
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
+    registry.suspended.of_tenant(viewers.principal_key[0])
     versions = Versions(registry, clock, hub, audit)
     errands = Errands(audit)
-    joined = _Joined(given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands, threads)
+    probing = Probing(limits, clock, Shown(limits, clock))
+    joined = _Joined(
+        given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands, threads, probing, meters
+    )
     parts = joined.parts()
     return Wired(
         registry=registry,
@@ -163,10 +172,12 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         versions=versions,
         parts=parts,
         ahead=joined.ahead(parts),
-        findings=Findings(given.authority, site.narrowed, limits, site.can_confirm, slow),
+        findings=Findings(given.authority, site.narrowed, limits, site.can_confirm, slow, given.store.in_memory),
         errands=errands,
         watch=entered.watched,
         threads=threads,
+        guarded=Guarded(given.guard, entered, audit.fault),
+        shown=probing.shown,
     )
 
 
@@ -183,6 +194,8 @@ class _Joined:
     entered: Entered
     errands: Errands
     threads: Threads
+    probing: Probing
+    meters: Meters
 
     def parts(self) -> Parts:
         """Hand each phase what it needs, and no more."""
@@ -199,10 +212,11 @@ class _Joined:
                 self.versions.now,
                 self.surface_id,
                 limits,
+                self.probing.missed,
                 self.broker.standings,
                 self.broker.moved,
             ),
-            authorize=authorize.Part(clock),
+            authorize=authorize.Part(clock, self._network()),
             effective_input=effective_input.Part(self.entered, limits),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
@@ -245,8 +259,10 @@ class _Joined:
         return Ahead(
             envelope=parts.envelope,
             known=identity.Known(parts.ledger.peek, self.broker.named),
-            resolve=resolve.Part(registry, viewer, self.versions.peek, self.surface_id, limits),
-            authorize=parts.authorize,
+            resolve=resolve.Part(
+                registry, viewer, self.versions.peek, self.surface_id, limits, self.probing.would_miss
+            ),
+            authorize=authorize.Part(parts.clock),
             effective_input=parts.effective_input,
             review=parts.review,
             precondition=parts.precondition,
@@ -254,6 +270,12 @@ class _Joined:
             clock=parts.clock,
             fault=self.audit.fault,
         )
+
+    def _network(self) -> authorize.Network | None:
+        limits = self.given.limits
+        if not limits.network_calls and not limits.network_writes:
+            return None
+        return authorize.Network(self.meters, limits.network_calls, limits.network_writes, limits.network_s)
 
     def _operation(self, name: str) -> execute.Runnable | None:
         return None if self.given.procedures is None else self.given.procedures.get(name)
@@ -315,7 +337,14 @@ def _check_planes(given: Given) -> None:
             )
 
 
+def _check(given: Given) -> None:
+    _check_planes(given)
+    _check_policies(given)
+
+
 def _check_policies(given: Given) -> None:
+    if not isinstance(given.limits, Limits):
+        raise TypeError("Surface(limits=…) takes remit.Limits(…)")
     present = {policy.name for policy in given.policies}
     missing = [name for name in given.authority.policies if name not in present]
     if missing:

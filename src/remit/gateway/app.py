@@ -13,8 +13,9 @@ from remit._base.clock import Clock, SystemClock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._contract.authority import Authority
-from remit._model.consumer import ConsumerKind, Principal
+from remit._model.consumer import Consumer, ConsumerKind, Principal
 from remit._model.request_view import CancelCause
+from remit._policy.guard import Guard as MountGuard
 from remit._policy.policy import Policy
 from remit._session.decisions import Decisions
 from remit._session.delegation import Delegations, Keys
@@ -22,6 +23,7 @@ from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
 from remit._surface.surface import Surface
+from remit._surface.switch import switch_everywhere, target_of
 from remit.adapters.mcp.callers import Identity
 from remit.adapters.mcp.door import PATH as DOOR_PATH
 from remit.adapters.mcp.door import McpDoor
@@ -29,7 +31,9 @@ from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
 from remit.gateway.pages.approvals import PATH as PAGES_PATH
 from remit.gateway.pages.approvals import Approvals
 from remit.procedures.catalogue import Catalogue
-from remit.store.protocol import ConfirmationStore
+from remit.store.memory import MemoryStore
+from remit.store.parts import parts_of
+from remit.store.protocol import ConfirmationStore, Store
 
 BEARER: Final = "bearer "
 logger = logging.getLogger(__name__)
@@ -38,10 +42,11 @@ logger = logging.getLogger(__name__)
 class Gateway:
     """One object a process: what views are made of, and the doors through which agents and people reach them.
 
-    `policies` stand on every surface, `procedures` serves the references, `decide` answers confirmation requests
-    inline. Without `keys` tokens are signed with a key that lives as long as the process. `allowed_hosts` are the names
-    under which the application may be asked for (`app.example`, or `app.example:8443` for one port). A pending
-    authority (while the contract is being compiled) is accepted; no view opens then.
+    `policies` stand on every surface, `guard` judges every mount on them (SPEC 4.5), `procedures` serves the
+    references, `decide` answers confirmation requests inline. Without `keys` tokens are signed with a key that lives as
+    long as the process. `allowed_hosts` are the names under which the application may be asked for (`app.example`, or
+    `app.example:8443` for one port). A pending authority (while the contract is being compiled) is accepted; no view
+    opens then.
     """
 
     def __init__(  # noqa: PLR0913 - SPEC 14.0 fixes these keywords
@@ -53,9 +58,10 @@ class Gateway:
         decide: Decide | None = None,
         keys: Keys | None = None,
         allowed_hosts: Iterable[str] = LOOPBACK,
-        store: ConfirmationStore | None = None,
+        store: ConfirmationStore | Store | None = None,
         clock: Clock | None = None,
         limits: Limits | None = None,
+        guard: MountGuard | None = None,
     ) -> None:
         if not isinstance(authority, Authority):
             raise TypeError("Gateway(authority, …) needs an Authority: Authority.load(beside=__file__)")
@@ -63,9 +69,10 @@ class Gateway:
         self._procedures = procedures
         self._policies = tuple(policies)
         self._decide = decide
-        self._store = store
         self._clock = SystemClock() if clock is None else clock
+        self._store = parts_of(store, MemoryStore(clock=self._clock))
         self._limits = Limits() if limits is None else limits
+        self._judge = guard
         self._hosts = AllowedHosts(allowed_hosts)
         self._views = Views(self._clock, self._limits)
         self._delegations = Delegations(Keys.fresh() if keys is None else keys, self._clock, self._limits)
@@ -116,6 +123,7 @@ class Gateway:
             store=self._store,
             clock=self._clock,
             limits=self._limits,
+            guard=self._judge,
         )
         surface.set_route(route)
         if self._has_pages:
@@ -192,6 +200,18 @@ class Gateway:
         """
         return self._delegations.mint(principal, actor=actor, scope=scope, ttl=ttl, session=session, kind=kind)
 
+    def suspend(self, *, consumer: Consumer | None = None, capability: str | None = None) -> None:
+        """Switch one consumer or one capability off on every surface over this gateway's store, for every tenant.
+
+        It counts as `Surface.suspend` does, as of the next call, until `reinstate` (SPEC 4.13). Views opened later are
+        included.
+        """
+        self._switch(consumer, capability, suspended=True)
+
+    def reinstate(self, *, consumer: Consumer | None = None, capability: str | None = None) -> None:
+        """Take a suspension of the whole gateway back; one that a surface made for its tenant is left as it is."""
+        self._switch(consumer, capability, suspended=False)
+
     async def start(self) -> None:
         """Begin to serve; call once, inside the running loop."""
         self.door()
@@ -220,6 +240,11 @@ class Gateway:
             if session.connected
         ]
         return {"path": DOOR_PATH, "transport": "streamable-http", "views": views}
+
+    def _switch(self, consumer: Consumer | None, capability: str | None, *, suspended: bool) -> None:
+        target = target_of(consumer, capability, self._authority)
+        if switch_everywhere(target, self._store.suspensions, suspended=suspended):
+            logger.warning("%s: %s, everywhere", "suspended" if suspended else "reinstated", target)
 
     def _pages(self) -> str | None:
         return PAGES_PATH if self._has_pages else None

@@ -1,7 +1,8 @@
 """The store of a single process: everything is gone when it ends."""
 
 import builtins
-from collections.abc import Collection
+import threading
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
 
@@ -13,6 +14,9 @@ from remit._model.request_view import ConfirmationStatus
 from remit.store.protocol import ConfirmationChanges, ConfirmationRow
 
 CAPACITY: Final = 10_000
+BUCKETS: Final = 10_000
+BUCKET_S: Final = 3_600.0
+SUSPENDED: Final = 10_000
 
 _OPEN: Final = frozenset({ConfirmationStatus.PENDING.value, ConfirmationStatus.APPROVED.value})
 
@@ -24,17 +28,30 @@ class MemoryStore:
     a new one is an `OverflowError`. Nothing in here ever waits, so a compare-and-set is atomic on one event loop.
     """
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_meters", "_rows", "_suspensions")
 
     def __init__(self, *, clock: Clock | None = None, capacity: int = CAPACITY) -> None:
+        clock = clock or SystemClock()
         self._rows: Bounded[str, ConfirmationRow] = Bounded(
-            capacity, None, clock or SystemClock(), keep=lambda _, row: row.status in _OPEN
+            capacity, None, clock, keep=lambda _, row: row.status in _OPEN
         )
+        self._meters = MemoryMeters(clock)
+        self._suspensions = MemorySuspensions()
 
     @property
     def confirmations(self) -> "MemoryStore":
         """The confirmation requests: this very store."""
         return self
+
+    @property
+    def meters(self) -> "MemoryMeters":
+        """The shared limits."""
+        return self._meters
+
+    @property
+    def suspensions(self) -> "MemorySuspensions":
+        """What is switched off."""
+        return self._suspensions
 
     async def put(self, row: ConfirmationRow) -> None:
         """Keep a new request; an id that is taken is a `ValueError`, a store full of open ones an `OverflowError`."""
@@ -69,3 +86,73 @@ class MemoryStore:
             if (surface_id is None or row.surface_id == surface_id) and (statuses is None or row.status in statuses)
         ]
         return sorted(rows, key=lambda row: (row.created_at, row.id))
+
+
+class MemoryMeters:
+    """Token buckets of one process; of each only the instant at which it will be full again is kept.
+
+    The longest unused of more than 10,000 is forgotten, and so is one that was not used for an hour.
+    """
+
+    __slots__ = ("_clock", "_full_at", "_lock")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._full_at: Bounded[str, float] = Bounded(BUCKETS, BUCKET_S, clock)
+        self._lock = threading.Lock()  # surfaces of one store may live in several threads
+
+    async def take(self, key: str, *, calls: int, per_s: float, charge: bool = True) -> float:
+        """Take a token, or say in how many seconds there is one."""
+        with self._lock:
+            now = self._clock.monotonic()
+            full_at = max(self._full_at.get(key) or now, now) + per_s / calls
+            over = full_at - now - per_s
+            if over > per_s * 1e-9:
+                return over
+            if charge:
+                self._full_at.put(key, full_at)
+            return 0.0
+
+
+class MemorySuspensions:
+    """What is switched off in one process; bounded, because forgetting one would let somebody in again."""
+
+    __slots__ = ("_keys", "_listeners", "_lock", "any")
+
+    def __init__(self) -> None:
+        self._keys: set[str] = set()
+        self._listeners: dict[object, Callable[[str], None]] = {}
+        self._lock = threading.Lock()
+        self.any = False
+
+    def holds(self, key: str) -> bool:
+        """Whether this is suspended."""
+        return key in self._keys
+
+    def set(self, key: str, suspended: bool) -> bool:
+        """Suspend or reinstate; say whether that changed anything. The 10,001st is an `OverflowError`."""
+        with self._lock:
+            if (key in self._keys) is suspended:
+                return False
+            if suspended and len(self._keys) >= SUSPENDED:
+                raise OverflowError(f"{SUSPENDED} suspensions are held: reinstate some")
+            if suspended:
+                self._keys.add(key)
+            else:
+                self._keys.discard(key)
+            self.any = bool(self._keys)
+            listeners = tuple(self._listeners.values())
+        for listener in listeners:
+            listener(key)
+        return True
+
+    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Tell a listener the key after each change; return what ends it."""
+        token = object()
+        with self._lock:
+            self._listeners[token] = listener
+
+        def end() -> None:
+            self._listeners.pop(token, None)
+
+        return end

@@ -1,6 +1,6 @@
 """What a store must offer, and the plain rows it holds (SPEC 7.6, 15.1)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
@@ -77,10 +77,56 @@ class ConfirmationStore(Protocol):
         ...
 
 
+class MeterStore(Protocol):
+    """Token buckets that everything over one store shares (SPEC 5.5, 5.7); the store's own clock counts."""
+
+    async def take(self, key: str, *, calls: int, per_s: float, charge: bool = True) -> float:
+        """Take a token of the bucket `key`, atomically: 0.0, or the seconds until there is one, and none was taken.
+
+        A bucket holds `calls` tokens, full at first, and fills evenly in `per_s` seconds. With `charge=False` it is
+        only looked at. A bucket that was not used for an hour may be forgotten.
+        """
+        ...
+
+
+class SuspensionStore(Protocol):
+    """What operators switched off (SPEC 4.13): the copy that calls look at, so nothing in here waits.
+
+    A store that several processes share writes through behind it, and puts in what others wrote. Keys are texts.
+    """
+
+    @property
+    def any(self) -> bool:
+        """False as long as nothing is suspended."""
+        ...
+
+    def holds(self, key: str) -> bool:
+        """Whether this is suspended."""
+        ...
+
+    def set(self, key: str, suspended: bool) -> bool:
+        """Suspend or reinstate; say whether that changed anything. One too many is an `OverflowError`."""
+        ...
+
+    def subscribe(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Tell a listener each key that changed, in whatever thread that is; return what ends it. It must not raise."""
+        ...
+
+
 class Store(Protocol):
     """Everything a deployment keeps, part by part."""
 
     @property
     def confirmations(self) -> ConfirmationStore:
         """The confirmation requests."""
+        ...
+
+    @property
+    def meters(self) -> MeterStore:
+        """The shared limits."""
+        ...
+
+    @property
+    def suspensions(self) -> SuspensionStore:
+        """What is switched off."""
         ...

@@ -1,0 +1,80 @@
+"""What a guard is shown of a mount, and its closed answers (SPEC 4.5)."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from remit._model.effects import Effect
+from remit._model.pattern import Patterns
+from remit._policy.context import PolicyContext
+from remit._policy.decision import Decision, Expose, Hide
+from remit._policy.policy import Policy, methods_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A component that is about to be mounted, as a guard sees it: a copy, in which nothing can be changed.
+
+    `origin` is what `mount(origin=…)` said, `first-party` if nothing; code of the same process can lie about it.
+    `effects` has the effect of each of its `capabilities`, by id.
+    """
+
+    origin: str
+    type: str
+    instance: str
+    capabilities: tuple[str, ...]
+    effects: Mapping[str, Effect]
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The guard lets the component in, as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """The guard keeps the component out: the mount is dead, and `reason` stands in the event and the journal."""
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str) or not self.reason:
+            raise TypeError("Reject(reason) says in text why the component stays out")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Restrict:
+    """The guard lets the component in, less than it is; it can only narrow.
+
+    `hide` names capability ids or patterns (`domain:devices.**`): they exist for no consumer, as if a policy hid them.
+    `policies` stand over every capability of this mount, after the surface's own. A malformed pattern, what is no
+    policy, and nothing at all are errors where this is made, so a guard that raises them keeps the component out.
+    """
+
+    hide: Patterns
+    policies: tuple[Policy, ...]
+
+    def __init__(self, *, hide: Iterable[str] = (), policies: Iterable[Policy] = ()) -> None:
+        if isinstance(hide, str):
+            raise TypeError(f"Restrict(hide=…) takes several ids or patterns: write [{hide!r}]")
+        hidden, added = tuple(hide), tuple(policies)
+        if not hidden and not added:
+            raise ValueError("Restrict() restricts nothing: name what to hide, give policies, or answer Accept()")
+        for policy in added:
+            methods_of(policy)
+        object.__setattr__(self, "hide", Patterns(hidden))
+        object.__setattr__(self, "policies", added)
+
+
+GuardAnswer = Accept | Reject | Restrict
+Guard = Callable[[Candidate], GuardAnswer]
+
+
+class Withheld(Policy, name="guard"):
+    """Hides what a guard's `Restrict(hide=…)` names; stands in the chain, so listing, calling and `explain` agree."""
+
+    def __init__(self, hide: Patterns) -> None:
+        self._hide = hide
+
+    def discover(self, ctx: PolicyContext) -> Decision:
+        """Hide what is named, and have no opinion about the rest."""
+        return Hide() if ctx.capability is not None and ctx.capability.id in self._hide else Expose()
