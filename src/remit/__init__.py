@@ -2,6 +2,7 @@
 
 from remit._base.clock import ManualClock
 from remit._base.limits import Limits
+from remit._base.text import q
 from remit._confirmation.request import Approved, Denied
 from remit._contract.authority import Authority
 from remit._contract.component import Component
@@ -90,5 +91,6 @@ __all__ = [
     "key",
     "observation",
     "parallel",
+    "q",
     "reference",
 ]

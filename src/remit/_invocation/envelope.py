@@ -32,8 +32,9 @@ def accept(call: Call, part: Part) -> None:
     if request.id is not None and not is_invocation_id(request.id):
         raise Refusal(invalid_input([Issue(path="", message="`id` must be 1 to 128 characters of [A-Za-z0-9._-]")]))
     if request.correlation_id is not None:
-        if not is_correlation_id(request.correlation_id):
-            message = "`correlation_id` must be 1 to 128 characters of [A-Za-z0-9._-]"
+        most = part.limits.correlation_id
+        if not is_correlation_id(request.correlation_id) or len(request.correlation_id) > most:
+            message = f"`correlation_id` must be 1 to {most} characters of [A-Za-z0-9._-]"
             raise Refusal(invalid_input([Issue(path="", message=message)]))
         call.correlation_id = request.correlation_id
     try:

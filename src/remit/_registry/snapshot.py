@@ -11,8 +11,6 @@ from remit._registry.state import State as Registry
 from remit._registry.viewer import Viewer
 from remit._registry.visibility import Sight, State, see
 
-NOTE_CHARACTERS = 300
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Capture:
@@ -111,7 +109,7 @@ def _listed(bound: Bound, sight: Sight, viewer: Viewer) -> Listed:
 def _note(bound: Bound, viewer: Viewer) -> str | None:
     assert bound.plan.note is not None
     text = viewer.site.entered.attempt(bound.plan.note, bound.registration.component)
-    return None if text is None or isinstance(text, Raised) else clean_line(text, NOTE_CHARACTERS)
+    return None if text is None or isinstance(text, Raised) else clean_line(text, viewer.site.limits.note)
 
 
 def _component(registration: Registration, capabilities: tuple[Listed, ...]) -> ListedComponent:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from remit._base.boundary import Json
 from remit._base.clock import Clock
+from remit._base.limits import Limits
 from remit._model.consumer import Consumer, Principal
 from remit._model.pattern import Patterns
 from remit._policy.chain import Chain
@@ -32,6 +33,7 @@ class Site:
     can_confirm: Callable[[], bool]
     moved: frozenset[str]
     suspended: Suspended
+    limits: Limits
 
 
 @dataclass(frozen=True, slots=True, eq=False)

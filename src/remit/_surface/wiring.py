@@ -153,6 +153,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         can_confirm=lambda: broker.has_channel,
         moved=_moved(given),
         suspended=registry.suspended,
+        limits=limits,
     )
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
     registry.suspended.of_tenant(viewers.principal_key[0])
