@@ -129,7 +129,6 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     entered = Entered(given.within, clock, slow.took)
     registry = State(limits, clock, Suspended(given.store.suspensions))
     threads = Threads(limits.threads)
-
     broker = Broker(
         store=given.store.confirmations,
         clock=clock,
