@@ -32,6 +32,15 @@ def written(folder: Path, data: bytes) -> Path:
     return file
 
 
+@pytest.mark.requirement("13.3-pending-authority")
+def test_no_surface_is_opened_while_the_contract_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMIT_COMPILE", "1")
+    authority = Authority.load(beside=__file__)
+    assert authority.pending
+    with pytest.raises(RuntimeError, match="__name__ == '__main__'"):
+        Surface(authority, principal="operator")
+
+
 @pytest.mark.requirement("3.7-load")
 async def test_an_authority_is_loaded_from_a_path_or_from_the_project_a_file_stands_in(tmp_path: Path) -> None:
     file = written(tmp_path, contract_of(Table))

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from typing_extensions import Unpack
 
 from remit import (
     Approved,
@@ -18,6 +19,8 @@ from remit import (
     Surface,
     action,
 )
+from remit.store.memory import MemoryStore
+from remit.store.protocol import ConfirmationChanges
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
 
 
@@ -357,6 +360,30 @@ async def test_whether_a_toolset_waits_can_be_set(kind: str) -> None:
     (view,) = surface.confirmations.pending()
     await surface.confirmations.approve(view.id, OPERATOR)
     assert isinstance((await waiting).outcome, Ok) and table.ran == [3]
+
+
+@pytest.mark.requirement("7.5-spent-says-the-outcome")
+async def test_a_store_that_does_not_take_how_a_call_ended_changes_no_answer_and_is_journalled() -> None:
+    class Failing(MemoryStore):
+        async def transition(
+            self, id: str, from_status: str, to_status: str, **changes: Unpack[ConfirmationChanges]
+        ) -> bool:
+            if from_status == to_status:
+                raise ConnectionError("the store is down")
+            return await super().transition(id, from_status, to_status, **changes)
+
+    store = Failing()
+    surface, table = surface_of(store=store)
+    id = await ask(surface, Table.delete, count=3)
+    await surface.confirmations.approve(id, OPERATOR)
+    assert output(await surface.connect(AGENT).call(Table.delete, {"count": 3}, confirmation=id)) == 3
+    await turns()
+    (fault,) = surface.audit(types={"fault"})
+    assert fault.why == "the store could not record how a call ended"
+    assert "the store is down" in str(fault.cause)
+    row = await store.get(id)
+    assert row is not None and (row.status, row.outcome) == ("spent", "unknown")
+    assert table.ran == [3]
 
 
 @pytest.mark.requirement("7.4-no-agent-facing-verb")

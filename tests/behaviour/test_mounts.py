@@ -484,6 +484,8 @@ async def test_a_principal_or_host_that_raises_closes_and_tells_the_agent_nothin
         Surface(authority_of(Panel), principal=cast(Any, host))
     with pytest.raises(PermissionError):
         Surface(authority_of(Panel), principal=lambda: None)
+    with pytest.raises(TypeError, match="principal\\(\\) returned str"):
+        Surface(authority_of(Panel), principal=cast(Any, lambda: "operator"))
 
 
 @pytest.mark.requirement("4.1-the-version-moves-on-a-difference")

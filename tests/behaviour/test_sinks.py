@@ -1,6 +1,7 @@
 """Sinks: every entry goes to them, and no call is failed or delayed by one (SPEC 9.2)."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 import pytest
@@ -88,6 +89,25 @@ async def test_a_sink_that_raises_fails_no_call_and_is_journalled() -> None:
         *[("an audit sink raised", "OSError: no network")] * 2,
     ]
     assert [entry.type.value for entry in kept.entries] == ["registration", "invocation"]
+
+
+@pytest.mark.requirement("9.2-a-sink-costs-no-call")
+async def test_a_plain_sink_that_returns_something_to_await_is_told_to_be_async() -> None:
+    class Careless:
+        def __init__(self, answer: Callable[[], Awaitable[None]]) -> None:
+            self.answer = answer
+
+        def write(self, entry: AuditEntry) -> Any:
+            return self.answer()
+
+    async def writing() -> None:
+        pass
+
+    for answer in (asyncio.get_running_loop().create_future, writing):
+        surface = opened(Careless(answer))
+        assert output(await surface.connect(AGENT).call(Desk.put)) == 1
+        told = "TypeError: a plain write returned something to await; declare it with `async def`"
+        assert set(faults(surface)) == {("an audit sink raised", told)}
 
 
 @pytest.mark.requirement("9.2-a-sink-costs-no-call")

@@ -478,6 +478,35 @@ async def test_it_counts_for_nothing_while_its_decider_may_not_decide() -> None:
     output(await agent.call(Orders.move, {"to": 1}))
 
 
+@pytest.mark.requirement("7.9-grants-are-checked-at-each-use")
+@pytest.mark.parametrize("then", ["signed out", "another person", "cannot be asked"])
+async def test_one_of_a_principal_who_goes_while_the_precondition_looks_answers_nothing(then: str) -> None:
+    class Gate(Component, type="gate"):
+        """A gate."""
+
+        @action(confirmation="required")
+        def lift(self) -> None:
+            """Lift it."""
+            ran.append(now[0])
+
+        @lift.precondition
+        def _(self) -> None:
+            now[0] = after[0]
+
+    ran: list[str] = []
+    now, after = ["here"], ["here"]
+    people = {"here": Principal("operator"), "signed out": None, "another person": Principal("other")}
+    surface = Surface(authority_of(Gate), principal=lambda: people[now[0]])
+    surface.confirmations.attach_page()
+    surface.mount(Gate())
+    await given(surface, Gate.lift, {})
+    agent = surface.connect(AGENT)
+    output(await agent.call(Gate.lift))
+    after[0] = then
+    failed(await agent.call(Gate.lift), "CONFIRMATION_REQUIRED")
+    assert ran == ["here", "here"]
+
+
 @pytest.mark.requirement("7.9-checked-at-the-gate")
 async def test_one_that_was_revoked_while_the_call_waited_runs_nothing_and_a_person_is_asked() -> None:
     surface, orders = surface_of()

@@ -33,15 +33,17 @@ class Keys:
     HS256. Anything else, and an active key that cannot sign, is a `ValueError` that names the `kid`.
     """
 
-    __slots__ = ("_keys", "active")
+    __slots__ = ("_keys", "_signing", "active")
 
     def __init__(self, active: str, keys: Mapping[str, Key | str]) -> None:
         self._keys = {kid: _key(kid, key) for kid, key in keys.items()}
         self.active = active
-        if active not in self._keys:
+        signing = self._keys.get(active)
+        if signing is None:
             raise ValueError(f"the active key {active!r} is not among the keys")
-        if isinstance(self._keys[active], Ed25519PublicKey):
+        if isinstance(signing, Ed25519PublicKey):
             raise ValueError(f"the active key {active!r} is a public key and cannot sign")
+        self._signing = signing
 
     @classmethod
     def fresh(cls) -> "Keys":
@@ -50,9 +52,7 @@ class Keys:
 
     def sign(self, claims: Mapping[str, object]) -> str:
         """Sign with the active key."""
-        key = self._keys[self.active]
-        if isinstance(key, Ed25519PublicKey):
-            raise TypeError("a public key cannot sign")
+        key = self._signing
         return jwt.encode(dict(claims), key, algorithm=_algorithm(key), headers={"kid": self.active})
 
     def verified(self, token: str, *, issuer: str, audience: str) -> Mapping[str, object] | None:

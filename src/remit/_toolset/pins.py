@@ -44,9 +44,9 @@ class Pins:
         if not self._listed.keys() <= present.keys():
             for name in [name for name in self._listed if name not in present]:
                 self._gone.put(name, self._listed.pop(name))
-        for name in [name for name, _ in self._gone.items() if name in present]:
-            pin = self._gone.pop(name)
-            if pin is not None:
+        for name, pin in self._gone.items():
+            if name in present:
+                self._gone.pop(name)
                 self._listed[name] = pin
 
     def listed(self, present: Mapping[str, Pin]) -> None:

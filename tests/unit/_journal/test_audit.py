@@ -166,6 +166,17 @@ def test_an_exception_whose_text_raises_is_journalled_by_its_name() -> None:
     assert "Odd" in (log.entries()[0].cause or "")
 
 
+def test_an_exception_that_cannot_be_formatted_is_journalled_by_its_name() -> None:
+    class Odd(SyntaxError):
+        @property
+        def lineno(self) -> int:  # type: ignore[override]
+            raise RuntimeError
+
+    log = log_of()
+    log.fault("x", Odd())
+    assert log.entries()[0].cause == "Odd (its text cannot be shown)"
+
+
 def test_sinks_get_every_later_entry_and_a_failing_one_silences_nobody() -> None:
     log = log_of()
     kept, broken = Kept(), Broken()

@@ -6,6 +6,7 @@ from typing import Any
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
@@ -98,6 +99,17 @@ def test_keys_are_taken_as_pem_too() -> None:
         Keys("k", {"k": public})
 
 
+@pytest.mark.requirement("14.0-keys")
+def test_a_key_of_another_kind_is_refused_by_name() -> None:
+    other = generate_private_key(SECP256R1())
+    for encoded in (
+        other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        other.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
+    ):
+        with pytest.raises(ValueError, match="the key 'odd' is not an Ed25519 key"):
+            Keys("k", {"k": SECRET, "odd": encoded})
+
+
 @pytest.mark.requirement("11.11-every-claim-has-its-shape")
 @pytest.mark.parametrize(
     "changed",
@@ -114,6 +126,8 @@ def test_keys_are_taken_as_pem_too() -> None:
         {"jti": None},
         {"exp": None},
         {"nbf": None},
+        {"nbf": "soon"},
+        {"exp": ["later"]},
         {"tenant": 7},
         {"session": ["vew_1"]},
     ],

@@ -103,3 +103,9 @@ def test_a_definition_is_made_once_and_its_bytes_are_stable() -> None:
     assert definitions.of(one) is definitions.of(one)
     assert orjson.dumps(definitions.of(one).to_json("x")) == orjson.dumps(define(one).to_json("x"))
     assert "outputSchema" not in definitions.of(one).to_json("x")
+
+
+@pytest.mark.requirement("12.5-output-schemas")
+def test_a_root_that_points_to_no_definition_is_left_as_it_is() -> None:
+    pointing = {"$ref": "#/$defs/Other", "$defs": {"State": {"type": "object"}}}
+    assert object_root(pointing) == {**pointing, "type": "object"}

@@ -25,6 +25,7 @@ from remit.errors import (
     RetryAdvice,
     capability_not_found,
     confirmation_required,
+    precondition_failed,
     stale_capability,
 )
 
@@ -360,10 +361,71 @@ async def test_details_that_are_no_json_are_left_out_of_the_answer() -> None:
     for _ in range(300):
         deep = [deep]
     odd = {"object": object(), "bytes": b"raw", "text": "\ud800", "keys": {1: 2}, "big": 2**70, "deep": deep}
-    error = AgentError(
-        code=ErrorCode.EXECUTION_FAILED, message="It failed.", retry=RetryAdvice.NO, details={"phase": "handler", **odd}
-    )
+    error = precondition_failed("not now", {"row": 3, **odd})
     surface.answers = [error]
     result = await toolset(surface).call(READ_NAME)
-    form = {"code": "EXECUTION_FAILED", "message": "It failed.", "retry": "no", "details": {"phase": "handler"}}
+    details = {"row": 3, "reason": "not now"}
+    form = {"code": "PRECONDITION_FAILED", "message": error.message, "retry": "with-changes", "details": details}
     assert orjson.loads(result.text) == result.structured == {"error": form}
+
+
+@pytest.mark.requirement("12.1-the-stale-answer-shows-the-successor")
+async def test_a_stale_answer_about_what_has_gone_shows_nothing_and_names_no_registration() -> None:
+    surface = ScriptedSurface()
+    surface.show("reg_1", SELECT)
+    tools = toolset(surface)
+    tools.definitions()
+    surface.listed.clear()
+    surface.answers = [stale_capability("registration-replaced")]
+    stale = await tools.call(SELECT_NAME)
+    assert "present" not in orjson.loads(stale.text)["error"]["details"]
+    assert stale.registration is None
+
+
+@pytest.mark.requirement("12.1-a-listing-moves-no-pin")
+async def test_a_toolset_that_succeeds_another_keeps_what_its_names_meant() -> None:
+    surface = ScriptedSurface()
+    surface.show("reg_1", SELECT)
+    earlier, later = toolset(surface), toolset(surface)
+    earlier.definitions()
+    surface.listed.clear()
+    surface.show("reg_2", SELECT)
+    later.succeed(earlier)
+    later.definitions()
+    await later.call(SELECT_NAME)
+    assert surface.asked[-1].registration == "reg_1"
+
+
+@pytest.mark.requirement("7.7-embedded-waits")
+async def test_a_request_that_nobody_knows_any_more_leaves_the_answer_as_it_was() -> None:
+    class Forgetful(ScriptedSurface):
+        async def decided(
+            self, confirmation_id: str, consumer: Consumer, *, timeout: float
+        ) -> ConfirmationStatus | None:
+            return None
+
+    surface = Forgetful()
+    surface.show("reg_1", DISABLE)
+    surface.answers = [required()]
+    result = await toolset(surface, waits=True).call("domain_devices__disable")
+    assert result.confirmation_id == "cnf_1"
+    assert len(surface.asked) == 1
+
+
+async def test_a_success_that_moved_the_listing_says_so() -> None:
+    class Moving(ScriptedSurface):
+        async def invoke(
+            self,
+            invocation: Invocation,
+            consumer: Consumer,
+            *,
+            timeout: float | None = None,
+            progress: ProgressListener | None = None,
+        ) -> Outcome:
+            outcome = await super().invoke(invocation, consumer, timeout=timeout, progress=progress)
+            return replace(outcome, surface_changed=True)
+
+    surface = Moving()
+    surface.show("reg_1", SELECT)
+    result = await toolset(surface).call(SELECT_NAME)
+    assert orjson.loads(result.text) == {"source": SELECT.id, "data": None, "surfaceChanged": True}

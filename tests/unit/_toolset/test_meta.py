@@ -2,19 +2,22 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from remit._base.clock import ManualClock
 from remit._model.consumer import Consumer
 from remit._model.event import EventListener, EventType
+from remit._model.ids import CapabilityId
 from remit._model.listing import Snapshot
+from remit._model.outcome import Failed
 from remit._model.prefix import disjoint
 from remit._toolset.direct import ToolCall
 from remit._toolset.fixed import ACT, DISCOVER, READ
 from remit._toolset.meta import MetaToolset
 from remit._toolset.pins import UNLISTED
+from remit.errors import stale_capability
 from tests.unit._toolset.test_direct import DISABLE, SELECT, ScriptedSurface
 from tests.unit._toolset.test_direct import READ as READ_STATE
 
@@ -138,3 +141,34 @@ async def test_what_stands_beside_the_arguments_wins_over_what_stands_in_them() 
 @pytest.mark.requirement("12.4-refused-prefixes-are-named")
 def test_prefixes_are_apart_when_no_capability_can_fall_under_both(one: str, other: str, apart: bool) -> None:
     assert disjoint(one, other) is disjoint(other, one) is apart
+
+
+@pytest.mark.requirement("12.4-no-call-goes-to-a-successor")
+async def test_a_stale_answer_about_what_has_gone_shows_nothing() -> None:
+    surface = ScriptedSurface()
+    tools = toolset(surface)
+    surface.answers = [stale_capability("registration-replaced")]
+    stale = await tools.call(ACT, {"id": SELECT.id, "registration": "reg_1"})
+    assert isinstance(stale.outcome, Failed)
+    assert stale.outcome.error == stale_capability("registration-replaced")
+    assert stale.registration is None
+
+
+@pytest.mark.requirement("12.4-what-does-not-fit-is-left-out-by-name")
+async def test_an_entry_that_stays_too_large_without_its_texts_is_shown_all_the_same() -> None:
+    surface = ScriptedSurface()
+    tools = MetaToolset(surface, Consumer("copilot", kind="mcp", scope=["view:**"]), waits=False, budget=8_192)
+    long = replace(SELECT, id=CapabilityId("view:" + "a" * 9_000 + ".select"))
+    surface.show("reg_1", long, SELECT)
+    answer = (await tools.call(DISCOVER, {"query": "select"})).structured
+    assert answer is not None
+    assert answer["total"] == 2
+    shown: Any = answer["capabilities"]
+    while "next" in answer:
+        answer = (await tools.call(DISCOVER, {"query": "select", "next": answer["next"]})).structured
+        assert answer is not None
+        shown = [*shown, *list(cast("list[Any]", answer["capabilities"]))]
+    (entry,) = (one for one in shown if one["id"] == long.id)
+    assert {"inputSchema", "description"} <= set(entry["leftOut"])
+    assert "inputSchema" not in entry
+    assert {one["id"] for one in shown} == {long.id, SELECT.id}

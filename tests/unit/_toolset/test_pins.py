@@ -86,3 +86,13 @@ def test_a_view_that_replaces_another_unasked_keeps_what_names_meant() -> None:
     later.listed({"a": pin("reg_2"), "b": pin("reg_2")})
     assert later.get("a") == pin("reg_1")
     assert later.get("b") == pin("reg_2")
+
+
+def test_a_name_that_a_later_view_has_told_already_is_not_taken_over() -> None:
+    clock = ManualClock()
+    earlier, later = Pins(clock, Limits()), Pins(clock, Limits())
+    earlier.listed({"a": pin("reg_1")})
+    later.listed({"a": pin("reg_2")})
+    later.succeed(earlier)
+    later.observe({})
+    assert later.get("a") == pin("reg_2")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from remit._model.descriptor import Descriptor
 from remit._model.ids import CapabilityId
+from remit._toolset import search
 from remit._toolset.search import Index
 from tests.unit._toolset.test_direct import SELECT
 
@@ -66,3 +67,10 @@ def test_the_rarity_of_a_word_is_that_in_the_given_listing() -> None:
 
 
 INDEX = Index(LISTING)
+
+
+def test_a_python_without_full_text_search_is_told_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # SQLite's own answer about a module that it does not have.
+    monkeypatch.setattr(search, "_TABLE", "CREATE VIRTUAL TABLE listing USING fts0(name)")
+    with pytest.raises(RuntimeError, match="has no FTS5"):
+        Index(LISTING)
