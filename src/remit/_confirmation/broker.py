@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from remit._base.bounded import Full
 from remit._base.clock import Clock
@@ -47,7 +48,7 @@ class Broker:
         decide: DecideFn | None = None,
         enter: Enter | None = None,
         *,
-        audit: AuditLog | None = None,
+        audit: AuditLog,
         report: Callable[[BaseException], None] | None = None,
         decider_now: DeciderNow | None = None,
     ) -> None:
@@ -65,7 +66,7 @@ class Broker:
             limits,
             hub,
             audit=audit,
-            report=report or _reporter(audit),
+            report=report or partial(audit.fault, "a confirmation callback raised"),
             decide=decide,
             enter=enter,
             decider_now=decider_now,
@@ -240,11 +241,3 @@ class Broker:
 
 def _mismatch(why: str) -> Refusal:
     return Refusal(confirmation_invalid("mismatch"), why=why)
-
-
-def _reporter(audit: AuditLog | None) -> Callable[[BaseException], None]:
-    def report(raised: BaseException) -> None:
-        if audit is not None:
-            audit.fault("a confirmation callback raised", raised)
-
-    return report

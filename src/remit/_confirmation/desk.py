@@ -48,7 +48,7 @@ class Desk:
         limits: Limits,
         hub: EventHub,
         *,
-        audit: AuditLog | None,
+        audit: AuditLog,
         report: Callable[[BaseException], None],
         decide: DecideFn | None,
         enter: Enter | None,
@@ -338,22 +338,21 @@ class Desk:
 
     def _journal(self, record: RequestRecord, why: str | None) -> None:
         ask = record.ask
-        if self._audit is not None:
-            self._audit.append(
-                AuditType.CONFIRMATION,
-                registration=ask.registration,
-                capability=ask.descriptor.id,
-                invocation=ask.invocation.id,
-                correlation_id=ask.invocation.correlation_id,
-                consumer=ask.consumer.key,
-                principal=ask.principal.key,
-                decider=record.decided_by,
-                confirmation=record.id,
-                status=record.status.value,
-                why=why,
-                durations=Durations(person=record.person_s),
-                contract_hash=ask.contract_hash,
-            )
+        self._audit.append(
+            AuditType.CONFIRMATION,
+            registration=ask.registration,
+            capability=ask.descriptor.id,
+            invocation=ask.invocation.id,
+            correlation_id=ask.invocation.correlation_id,
+            consumer=ask.consumer.key,
+            principal=ask.principal.key,
+            decider=record.decided_by,
+            confirmation=record.id,
+            status=record.status.value,
+            why=why,
+            durations=Durations(person=record.person_s),
+            contract_hash=ask.contract_hash,
+        )
 
 
 def _release(future: "asyncio.Future[None]") -> None:

@@ -79,10 +79,9 @@ class Moving:
         self._desk.renew(record, ask, form, keyed_hex(self._keys, form))
 
     def _too_late(self, id: str) -> None:
-        left = self._left.get(id)
-        if left is not None:
-            self._drop(left)
-            self._desk.end(left.record, ConfirmationStatus.CANCELLED, left.cause)
+        left = self._left[id]  # whatever drops it cancels the timer
+        self._drop(left)
+        self._desk.end(left.record, ConfirmationStatus.CANCELLED, left.cause)
 
     def _drop(self, left: _Left) -> None:
         self._left.pop(left.record.id, None)

@@ -78,7 +78,7 @@ class Standings:
 
     __slots__ = ("_audit", "_clock", "_decider_now", "_limits", "_promised", "held")
 
-    def __init__(self, clock: Clock, limits: Limits, audit: AuditLog | None, decider_now: DeciderNow | None) -> None:
+    def __init__(self, clock: Clock, limits: Limits, audit: AuditLog, decider_now: DeciderNow | None) -> None:
         self._clock = clock
         self._limits = limits
         self._audit = audit
@@ -220,15 +220,13 @@ class Standings:
             return
         standing.ended = cause
         self.held.pop(standing.id, None)
-        if standing.timer is not None:
-            standing.timer.cancel()
+        assert standing.timer is not None  # it runs from the giving on
+        standing.timer.cancel()
         self._journal(standing, "ended", cause.value, by=by)
 
     def _journal(
         self, standing: Standing, status: str, why: str, *, invocation: str | None = None, by: Decider | None = None
     ) -> None:
-        if self._audit is None:
-            return
         ask = standing.ask
         self._audit.append(
             AuditType.STANDING,

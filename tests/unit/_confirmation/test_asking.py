@@ -274,4 +274,4 @@ async def test_a_store_that_is_down_creates_nothing_and_the_next_try_asks_anew()
 def test_no_broker_without_a_key() -> None:
     desk = Desk()
     with pytest.raises(ValueError, match="empty"):
-        Broker(desk.store, desk.clock, Limits(), b"", "srf_1", desk.hub)
+        Broker(desk.store, desk.clock, Limits(), b"", "srf_1", desk.hub, audit=desk.audit)

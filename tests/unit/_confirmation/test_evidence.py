@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from remit._base.limits import Limits
+from remit._confirmation.moving import Place
 from remit._confirmation.refusals import NotPending
 from remit._model.request import Invocation
-from remit._model.request_view import CancelCause, ConfirmationStatus
+from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit.errors import ErrorCode, Happened, Refusal
 from remit.store.memory import MemoryStore
 from tests.unit._confirmation.asking import ADA_HERSELF, BOT, OTHER, Desk, asking, refused
@@ -342,3 +343,55 @@ async def test_how_a_request_ended_is_told_to_its_requester_unless_it_was_spent(
     spent = await desk.approved(asking({"n": 1}))
     await desk.broker.spend(spent)
     assert desk.broker.ended(spent.id, BOT.key) is None
+
+
+async def test_who_hears_of_the_first_end_may_end_the_others() -> None:
+    desk = Desk()
+    first, second = await desk.broker.ask(asking()), await desk.broker.ask(asking({"n": 1}))
+
+    def end_the_other(view: ConfirmationView) -> None:
+        if view.id == first.id:
+            desk.broker.end_registration("reg_1", CancelCause.UNMOUNTED)
+
+    desk.host.subscribe(end_the_other)
+    desk.broker.end_all(CancelCause.VIEW_CLOSED)
+    assert (first.cause, second.cause) == (CancelCause.VIEW_CLOSED, CancelCause.UNMOUNTED)
+    assert desk.statuses() == ["pending", "pending", "cancelled", "cancelled"]
+
+
+def test_a_request_that_ends_outside_its_loop_ends_the_decision_that_was_asked_for() -> None:
+    ended: list[str] = []
+
+    async def decide(view: ConfirmationView) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(view.id)
+
+    loop = asyncio.new_event_loop()
+    desk = Desk(options={"decide": decide})
+    record = loop.run_until_complete(desk.broker.ask(asking()))
+    loop.run_until_complete(asyncio.sleep(0))
+    desk.broker.end_all(CancelCause.VIEW_CLOSED)
+    assert record.status is CANCELLED and ended == []
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    assert ended == [record.id]
+
+
+def test_a_request_that_moves_while_no_loop_runs_is_asked_of_nobody_inline() -> None:
+    asked: list[str] = []
+
+    async def decide(view: ConfirmationView) -> None:
+        asked.append(view.registration)
+
+    desk = Desk(options={"decide": decide}, subscribed=False)
+    loop = asyncio.new_event_loop()
+    record = loop.run_until_complete(desk.broker.ask(asking()))
+    loop.run_until_complete(asyncio.sleep(0))
+    place = Place("devices.table", "default", b"1")
+    desk.broker.end_registration("reg_1", CancelCause.UNMOUNTED, place)
+    desk.broker.moving.arrive(place, "reg_2", lambda record: record.ask.canonical)
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+    assert (record.status, record.ask.registration, asked) == (PENDING, "reg_2", ["reg_1"])

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from remit._base.clock import ManualClock, TimerHandle
+from remit._base.limits import Limits
+from remit._confirmation.desk import REMEMBERED
 from remit._confirmation.refusals import NotPending
 from remit._model.request_view import CancelCause, ConfirmationStatus
+from remit.errors import ErrorCode
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationRow
 from tests.unit._confirmation.asking import ADA_HERSELF, BOT, Desk, asking, refused
@@ -138,3 +141,30 @@ async def test_an_unmount_after_the_store_took_an_approval_and_before_it_said_so
         await asyncio.sleep(0)
     row = await store.get(record.id)
     assert row is not None and row.status == "cancelled"
+
+
+async def test_a_request_that_ended_before_the_store_refused_it_stays_ended() -> None:
+    store = Held()
+    desk = Desk(store=store)
+    first = asyncio.ensure_future(desk.broker.ask(asking()))
+    await asyncio.sleep(0)
+    desk.broker.end_all(CancelCause.UNMOUNTED)
+    second = asyncio.ensure_future(desk.broker.ask(asking()))
+    await asyncio.sleep(0)
+    store.fails = True
+    store.gate.set()
+    for asked in (first, second):
+        with pytest.raises(ConnectionError):
+            await asked
+    assert desk.host.pending() == () and desk.seen == []
+
+
+async def test_requests_that_must_all_be_remembered_leave_no_room_for_one_more() -> None:
+    desk = Desk(limits=Limits(confirmations_per_surface=1_000, confirmations_per_consumer=1_000))
+    for number in range(REMEMBERED):
+        await desk.broker.ask(asking({"n": number}))
+    desk.clock.advance(30)
+    error = await refused(desk.broker.ask(asking({"n": -1})))
+    assert (error.code, error.details) == (ErrorCode.RATE_LIMITED, {"reason": "queue-full", "retry_after_ms": 90_000})
+    await desk.host.deny(desk.host.pending()[0].id, ADA_HERSELF)
+    assert (await desk.broker.ask(asking({"n": -1}))).open

@@ -1,0 +1,65 @@
+"""What ends an approval for the session, one at a time (SPEC 7.9)."""
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+from remit._base.clock import ManualClock, TimerHandle
+from remit._journal.audit import AuditEntry, AuditType
+from remit._model.standing import StandingApproval, StandingOffer
+from tests.unit._confirmation.asking import ADA_HERSELF, Desk, asking
+
+OFFER = StandingOffer(may_vary=MappingProxyType({}), uses=10, seconds=600)
+
+
+async def stands(desk: Desk, number: int, **changes: Any) -> StandingApproval:
+    """One that a person has given on a call of this number."""
+    record = await desk.broker.ask(asking({"n": number}, standing=OFFER, **changes))
+    await desk.host.approve(record.id, ADA_HERSELF, standing=())
+    return desk.host.standing()[-1]
+
+
+def ends(desk: Desk) -> list[tuple[str | None, str | None]]:
+    """Which have ended, and why, in this order."""
+    entries = desk.audit.entries()
+    return [(e.confirmation, e.why) for e in entries if e.type is AuditType.STANDING and e.status == "ended"]
+
+
+async def test_a_registration_that_goes_takes_its_own_approvals_and_no_others() -> None:
+    desk = Desk()
+    one, other = await stands(desk, 1), await stands(desk, 2, registration="reg_2")
+    desk.broker.standings.end_registration("reg_1")
+    assert ends(desk) == [(one.id, "unmounted")]
+    assert desk.host.standing() == (other,)
+
+
+async def test_one_that_ends_while_another_ends_has_ended_once() -> None:
+    desk = Desk()
+    first, second = await stands(desk, 1), await stands(desk, 2)
+
+    def end_all(entry: AuditEntry) -> None:
+        if entry.confirmation == first.id:
+            desk.broker.standings.end_registration(None)
+
+    class Watching:
+        write = staticmethod(end_all)
+
+    desk.audit.sink(Watching())
+    desk.broker.standings.end_registration("reg_1")
+    assert ends(desk) == [(first.id, "unmounted"), (second.id, "unmounted")]
+
+
+async def test_a_timer_that_runs_early_is_set_again() -> None:
+    class Hasty(ManualClock):
+        """Runs timers a little before their time, as an event loop may."""
+
+        def call_later(self, delay: float, callback: Callable[[], None]) -> TimerHandle:
+            return super().call_later(delay * 0.999, callback)
+
+    desk = Desk(clock=Hasty())
+    standing = await stands(desk, 1)
+    seconds = (standing.until - standing.given_at).total_seconds()
+    desk.clock.advance(seconds * 0.9995)
+    assert desk.host.standing() == (standing,)
+    desk.clock.advance(seconds * 0.001)
+    assert ends(desk) == [(standing.id, "expired")]
