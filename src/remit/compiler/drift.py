@@ -196,7 +196,8 @@ def opened(manifest: Manifest, block: Block) -> dict[str, str]:
     declared = cast("list[str] | None", block["doors"])
     if declared is not None:
         return dict.fromkeys(declared, "doors=")
-    found = dict.fromkeys(sorted(IN_PROCESS_DOORS), "in-process")
+    found: dict[str, str] = {}
+    found.update((door, "in-process") for door in IN_PROCESS_DOORS)
     for door, texts in manifest.exposure.items():
         matching = [text for text in texts if str(block["id"]) in Patterns([text])]
         if matching:
