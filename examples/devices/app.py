@@ -21,7 +21,7 @@ from host import AppHost
 from nicegui import ui
 from operations import backend
 
-from remit import Authority
+from remit import Authority, Limits
 from remit.gateway import Gateway
 from remit.integrations.nicegui import Agents, attach
 from remit.policies import authenticated
@@ -50,10 +50,11 @@ class Handles:
         raise KeyError(name)
 
 
-def create(folder: Path) -> tuple[FastAPI, Handles]:
+def create(folder: Path, *, limits: Limits | None = None) -> tuple[FastAPI, Handles]:
     """Make the console with its data in `folder`; call it once a process and serve the application with uvicorn.
 
     Backend, page and door start and stop with the application. `folder` must exist; the database in it is made anew.
+    `limits` are the usual ones unless given.
     """
     accounts = demo_accounts()
     people = demo_people(accounts)
@@ -75,7 +76,7 @@ def create(folder: Path) -> tuple[FastAPI, Handles]:
         return AppHost(fleet=handles.fleet, account=person.name, credential=person.credential)
 
     outer = FastAPI(title="Fleet console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    gateway = Gateway(Authority.load(beside=__file__), procedures=backend, policies=[authenticated()])
+    gateway = Gateway(Authority.load(beside=__file__), procedures=backend, policies=[authenticated()], limits=limits)
     agents = attach(gateway, login=sign_ins.principal, host=host, outer=outer)
     handles = Handles(people=people, sign_ins=sign_ins, database=database, gateway=gateway, agents=agents)
     add_sign_in(sign_ins)

@@ -28,6 +28,7 @@ from remit import (
     reference,
 )
 from remit.policies import Deny, Policy, PolicyContext, RequireConfirmation, ReviewContext, rate_limit
+from remit.store.memory import MemoryMeters, MemoryStore
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, turns
 from tests.error_matrix import MATRIX
 
@@ -123,13 +124,16 @@ class Table(Component, type="table"):
 class World:
     """A surface with one table, a clock, and somebody who could decide."""
 
-    def __init__(self, *policies: Policy, channel: bool = True, principal: Any = "operator", **limits: Any) -> None:
+    def __init__(
+        self, *policies: Policy, channel: bool = True, principal: Any = "operator", store: Any = None, **limits: Any
+    ) -> None:
         self.clock = ManualClock()
         self.surface = Surface(
             authority_of(Table, procedures=backend),
             principal=principal,
             procedures=backend,
             policies=policies,
+            store=store,
             clock=self.clock,
             limits=Limits(**limits),
         )
@@ -366,6 +370,33 @@ async def _() -> AgentError:
     await world.asked(1)
     world.clock.advance(121)
     return await world.refused(Table.clear, {"count": 2})
+
+
+@produces("RATE_LIMITED", "reason", "probing")
+async def _() -> AgentError:
+    world = World(probing=1)
+    await world.refused("view:table.madeUp")
+    return await world.refused("view:table.otherwise")
+
+
+class Away(MemoryMeters):
+    """Meters of a database that is away."""
+
+    async def take(self, key: str, *, calls: int, per_s: float, charge: bool = True) -> float:
+        raise ConnectionError("the database is away")
+
+
+class WithoutMeters(MemoryStore):
+    """A store whose requests are at hand, and whose meters are not."""
+
+    @property
+    def meters(self) -> MemoryMeters:
+        return Away(ManualClock())
+
+
+@produces("RATE_LIMITED", "reason", "store-unavailable")
+async def _() -> AgentError:
+    return await World(rate_limit(1, per_s=10, shared=True), store=WithoutMeters()).refused(Table.put)
 
 
 @produces("TIMEOUT")

@@ -19,6 +19,7 @@ from host import AppHost
 from operations import backend as operations
 
 from demo.direct_agent import DirectAgent
+from demo.pace import HURRIED
 from demo.plain_page import PlainPage
 from demo.records import Records
 from demo.stage import Asked, Page, Stage
@@ -106,6 +107,7 @@ def _surface(principal: Principal, host: AppHost) -> Surface:
         host=host,
         policies=[authenticated()],
         procedures=operations,
+        limits=HURRIED,
     )
     surface.confirmations.attach_page()
     return surface

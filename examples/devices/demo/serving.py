@@ -13,6 +13,8 @@ from typing import Final
 import uvicorn
 from app import Handles, create
 
+from demo.pace import HURRIED
+
 SCOPE: Final = ("view:**", "domain:**")
 """What the tokens of the demonstration may reach: all that the site exposes."""
 
@@ -54,7 +56,7 @@ async def serve(folder: Path, port: int, ready: Callable[[Served], None], over: 
     """
     # The server stops in order and then raises what ended it once more: as Ctrl-C does, so that everything is tidied.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    outer, handles = create(folder)
+    outer, handles = create(folder, limits=HURRIED)
     with _listener(port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(outer, log_level="warning", access_log=False, timeout_graceful_shutdown=_STOP_S)
