@@ -65,6 +65,12 @@ async def label(text: str) -> int:
     return 1
 
 
+@backend.operation("devices.tag", effect="server-mutation")
+async def tag(text: str, colour: str) -> int:
+    """Put a tag on a device."""
+    return 1
+
+
 @backend.operation("devices.search", effect="server-query")
 async def search(words: str) -> list[str]:
     """Find devices by words."""
@@ -107,6 +113,29 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
     label = reference("domain:devices.label")
 
     search = reference("domain:devices.search")
+
+    @action(sensitive=("token",), untrusted=True, meta={"icon": "key"})
+    def join(self, token: str, team: str) -> str:
+        """Join a team."""
+        return team
+
+    @action(confirmation="required", may_vary=("colour",))
+    def paint(self, colour: str, layer: str) -> None:
+        """Paint a layer."""
+
+    tag = reference("domain:devices.tag", overridable=("text",))
+
+    @tag.bind("text")
+    def _(self) -> str:
+        return ""
+
+    @tag.bind("colour")
+    def _(self) -> str:
+        return ""
+
+    @tag.redact
+    def _(self, payload):
+        return payload.value
 '''
 
 SETTINGS = """
@@ -310,6 +339,76 @@ TABLE = (
         '@action(effect="navigation", timeout=9, tags=("moves",), title="Open")',
         "view:devices.table.open timeout",
         NEUTRAL,
+    ),
+    edit(
+        "a person may leave one field more free",
+        'may_vary=("colour",)',
+        'may_vary=("colour", "layer")',
+        "view:devices.table.paint may_vary",
+        WIDENING,
+    ),
+    edit(
+        "a person may leave no field free",
+        ', may_vary=("colour",)',
+        "",
+        "view:devices.table.paint may_vary",
+        NARROWING,
+    ),
+    edit(
+        "a field is no longer sensitive",
+        'sensitive=("token",), ',
+        "",
+        "view:devices.table.join sensitive",
+        WIDENING,
+    ),
+    edit(
+        "one field more is sensitive",
+        'sensitive=("token",)',
+        'sensitive=("token", "team")',
+        "view:devices.table.join sensitive",
+        NARROWING,
+    ),
+    edit(
+        "an agent may fill one bound field more",
+        'overridable=("text",)',
+        'overridable=("text", "colour")',
+        "domain:devices.tag overridable",
+        WIDENING,
+    ),
+    edit(
+        "an agent may fill no bound field",
+        ', overridable=("text",)',
+        "",
+        "domain:devices.tag overridable",
+        NARROWING,
+    ),
+    edit(
+        "a redactor goes",
+        "    @tag.redact\n    def _(self, payload):\n        return payload.value\n",
+        "",
+        "domain:devices.tag redact",
+        WIDENING,
+    ),
+    edit(
+        "a redactor comes",
+        "    label = reference",
+        "    @disable.redact\n    def _(self, payload):\n        return payload.value\n\n    label = reference",
+        "domain:devices.disable redact",
+        NARROWING,
+    ),
+    edit(
+        "an output is no longer marked as from outside",
+        ", untrusted=True",
+        "",
+        "view:devices.table.join untrusted",
+        WIDENING,
+    ),
+    edit(
+        "an output is marked as from outside",
+        OPEN,
+        '@action(effect="navigation", timeout=4, tags=("moves",), title="Open", untrusted=True)',
+        "view:devices.table.open untrusted",
+        NARROWING,
     ),
     # policies
     edit(
@@ -662,6 +761,13 @@ TABLE = (
         WIDENING,
     ),
     # words
+    edit(
+        "what nobody reads changes",
+        'meta={"icon": "key"}',
+        'meta={"icon": "lock"}',
+        "view:devices.table.join meta",
+        NEUTRAL,
+    ),
     edit(
         "a description changes",
         '"""Visible devices."""',

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 from remit._base.text import first_paragraph
 from remit._contract.capability import Action, Capability, Method, place_of, place_of_caller
 from remit._contract.concurrency import checked_concurrency
+from remit._contract.marks import checked_untrusted
 from remit._contract.options import (
     LIMITS,
     Door,
     Options,
     Place,
     checked_doors,
+    checked_meta,
     checked_names,
     checked_policies,
     checked_seconds,
@@ -277,6 +279,8 @@ def _judge(capability: Capability) -> None:
     if not isinstance(options.deprecated, bool):
         raise at.wrong("deprecated= is True or False")
     checked_concurrency(at, options.concurrency)
+    checked_meta(at, options.meta)
+    checked_untrusted(at, options.untrusted)
     retry = checked_retry(at, options.retry)
     if isinstance(capability, Method):
         check_may_retry(at, retry, idempotent=governed(at, capability.effect, options).idempotent)

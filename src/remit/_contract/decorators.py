@@ -1,6 +1,6 @@
 """`@observation` and `@action`: what makes a method a capability (SPEC 3.1)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
@@ -52,6 +52,8 @@ def observation(
     tags: Iterable[str] = (),
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
+    meta: Mapping[str, object] | None = None,
+    untrusted: bool | Iterable[str] = False,
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
@@ -69,6 +71,8 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     tags: Iterable[str] = (),
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
+    meta: Mapping[str, object] | None = None,
+    untrusted: bool | Iterable[str] = False,
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
@@ -77,8 +81,10 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
 
     Bare or called. The docstring's first paragraph, or a literal `description=`, is what an agent reads. `timeout` is
     seconds. `blocking` runs a plain method in a thread, `retry` runs it again when it fails; with a `concurrency` it
-    takes turns in that lane instead of running beside other reads (SPEC 6.6, 6.9, 6.13). Everything is judged when the
-    class is created, with the place.
+    takes turns in that lane instead of running beside other reads (SPEC 6.6, 6.9, 6.13). `untrusted=True` says that the
+    output and the note hold text from outside the organisation, a collection names the fields of the output that do
+    (SPEC 3.14); `meta` is a literal dict of JSON, at most 2,048 bytes, that remit carries and never reads (SPEC 3.3).
+    Everything is judged when the class is created, with the place.
     """
     options = Options(
         name=name,
@@ -90,6 +96,8 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
         tags=tags,
         doors=doors,
         deprecated=deprecated,
+        meta=meta,
+        untrusted=untrusted,
         concurrency=concurrency,
         blocking=blocking,
         retry=retry,
@@ -123,6 +131,8 @@ def action(
     tags: Iterable[str] = (),
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
+    meta: Mapping[str, object] | None = None,
+    untrusted: bool | Iterable[str] = False,
     reason: str | None = None,
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
@@ -149,6 +159,8 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     tags: Iterable[str] = (),
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
+    meta: Mapping[str, object] | None = None,
+    untrusted: bool | Iterable[str] = False,
     reason: str | None = None,
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
@@ -163,6 +175,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     approve. Calls of one instance take turns unless `concurrency` says otherwise; `blocking` runs a plain method in a
     thread; `retry` is for what is idempotent (SPEC 6.6, 6.9, 6.13). `may_vary` names fields that a person may leave
     free when approving for the session (SPEC 7.9), `sensitive` fields whose values are neither shown nor kept (7.2).
+    `untrusted` and `meta` are as for observations (SPEC 3.14, 3.3).
     Everything is judged when the class is created, with the place.
     """
     options = Options(
@@ -180,6 +193,8 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
         tags=tags,
         doors=doors,
         deprecated=deprecated,
+        meta=meta,
+        untrusted=untrusted,
         reason=reason,
         may_vary=may_vary,
         sensitive=sensitive,

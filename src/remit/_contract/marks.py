@@ -1,4 +1,7 @@
-"""Marks on fields of an input: which a person may leave free, which are neither shown nor kept (SPEC 7.9, 7.2)."""
+"""Marks on an input and an output: what a person may leave free, what is withheld, what is from outside.
+
+The first two name fields of an input (SPEC 7.9, 7.2), the last an output or fields of it (SPEC 3.14).
+"""
 
 from collections.abc import Collection, Mapping
 from typing import cast
@@ -45,6 +48,41 @@ def marks_of(
         )
     marks = {"may_vary": free, "sensitive": sensitive}
     return {mark: list(names) for mark, names in marks.items() if names}
+
+
+def checked_untrusted(at: Place, value: object) -> bool | tuple[str, ...]:
+    """Return True for the whole, the names of the fields, or False for neither (SPEC 3.14)."""
+    return value if isinstance(value, bool) else checked_names(at, "untrusted", value) or False
+
+
+def untrusted_of(at: Place, options: Options, output: Json, *, notes: bool) -> dict[str, Json]:
+    """The part of a row that says which output is from outside; a row without has no such part (SPEC 3.14).
+
+    Refused: True where there is neither an output nor a note to mark, and a name that is no field of the output.
+    """
+    marked = checked_untrusted(at, options.untrusted)
+    if marked is False:
+        return {}
+    if marked is True:
+        if output is None and not notes:
+            raise at.wrong("untrusted=True marks an output or a note, and there is neither", do="remove untrusted=")
+        return {"untrusted": True}
+    fields = _fields(_root(output))
+    for name in marked:
+        if name not in fields:
+            raise at.wrong(
+                f"untrusted= names {name!r}, which is no field of the output",
+                do=f"name one of {', '.join(fields) or '(no field)'}, or write untrusted=True for all of it",
+            )
+    return {"untrusted": list(marked)}
+
+
+def _root(schema: Json) -> Json:
+    """The schema itself, or what its root points to."""
+    target = schema.get("$ref") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(target, str):
+        return schema
+    return cast("dict[str, Json]", schema["$defs"])[target.removeprefix("#/$defs/")]
 
 
 def _no_field(at: Place, mark: str, name: str, why: str, fields: Mapping[str, Json]) -> DefinitionError:

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
 
+from remit._base.boundary import Json, NotJson, TooLarge, take
 from remit._base.limits import Limits
-from remit._base.text import first_bad
+from remit._base.text import first_bad, first_bad_inside
 from remit._contract.plan import NamedPolicy
 from remit._model.effects import DEFAULTS, Audit, Confirmation, Effect
 from remit.errors import DefinitionCode, DefinitionError
@@ -26,7 +27,7 @@ class Options:
     """The keywords of one declaration as they were written; nothing is judged before the class exists.
 
     `timeout` and `spend_time` are seconds; `reason` says why a level is below its default; `may_vary` and `sensitive`
-    name fields of the input.
+    name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside.
     """
 
     name: str | None = None
@@ -50,6 +51,8 @@ class Options:
     concurrency: object = None
     blocking: bool = False
     retry: object = None
+    meta: object = None
+    untrusted: object = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,24 @@ def checked_names(at: Place, field: str, values: object) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise at.wrong(f"{field}= is a collection of names, not {values!r}", do=f"write {field}=({values!r},)")
     return tuple(sorted({checked_text(at, field, value, LIMITS.title) for value in values}))
+
+
+def checked_meta(at: Place, value: object) -> dict[str, Json] | None:
+    """Return a copy of an author's own JSON object, None for none; at most 2,048 bytes (SPEC 3.3, 17)."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise at.wrong(f"meta= is a dict of JSON, not {type(value).__name__}")
+    try:
+        own, _ = take(value, max_bytes=LIMITS.meta_bytes)
+    except TooLarge:
+        rule = f"meta has more than {LIMITS.meta_bytes:,} bytes"
+        raise at.wrong(rule, code=DefinitionCode.LIMIT_EXCEEDED, do="shorten it") from None
+    except NotJson as problem:
+        raise at.wrong(f"meta is no JSON: {problem.told}") from None
+    if (bad := first_bad_inside(own)) is not None:
+        raise at.wrong(f"meta holds the refused character {bad}", do="write plain text on one line")
+    return cast("dict[str, Json]", own)
 
 
 def checked_doors(at: Place, doors: object) -> frozenset[str] | None:

@@ -107,4 +107,6 @@ def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:
         overridable=_names(block, "overridable"),
         tags=tuple(cast("list[str]", block["tags"])),
         deprecated=row.capability.options.deprecated,
+        meta=cast("Mapping[str, object] | None", block.get("meta")),
+        untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
     )

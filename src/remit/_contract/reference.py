@@ -1,7 +1,7 @@
 """A backend operation made available in a view (SPEC 10)."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Self
 
 from remit._contract.capability import Capability, TextT, ValueT, check_function, place_of_caller
@@ -100,6 +100,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     tags: Iterable[str] = (),
     doors: Iterable[Door] | None = None,
     deprecated: bool = False,
+    meta: Mapping[str, object] | None = None,
+    untrusted: bool | Iterable[str] = False,
     reason: str | None = None,
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
@@ -116,7 +118,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     are neither shown nor kept (SPEC 3.3, 3.4, 7.2). `overridable` names bound fields that stay in the agent's schema,
     optional: what the agent sends wins, else the view fills them (SPEC 10.3). Calls of one operation and
     registration take turns unless `concurrency` says otherwise; `retry` is for what is idempotent, and the backend gets
-    one idempotency key for all attempts (SPEC 6.6, 6.13).
+    one idempotency key for all attempts (SPEC 6.6, 6.13). `untrusted` and `meta` are as for observations (SPEC
+    3.14, 3.3).
     """
     options = Options(
         title=title,
@@ -132,6 +135,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
         tags=tags,
         doors=doors,
         deprecated=deprecated,
+        meta=meta,
+        untrusted=untrusted,
         reason=reason,
         may_vary=may_vary,
         sensitive=sensitive,

@@ -11,9 +11,17 @@ from remit._base.boundary import Json, take
 from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration, check_untouched, declaration_of, described
 from remit._contract.concurrency import concurrency_block, concurrency_of
-from remit._contract.marks import marks_of
+from remit._contract.marks import marks_of, untrusted_of
 from remit._contract.operation import OperationRecord
-from remit._contract.options import LIMITS, Governed, checked_doors, checked_names, checked_policies, governed
+from remit._contract.options import (
+    LIMITS,
+    Governed,
+    checked_doors,
+    checked_meta,
+    checked_names,
+    checked_policies,
+    governed,
+)
 from remit._contract.plan import NamedPolicy
 from remit._contract.reference import Reference, checked_overridable
 from remit._contract.retrying import check_may_retry, checked_retry, retry_block
@@ -148,6 +156,7 @@ def _method_row(
     block["input"] = own = cast(Json, derived.schema)
     block["output"] = cast(Json, schema)
     block |= marks_of(at, options, capability.effect, level.confirmation, (own, own))
+    block |= untrusted_of(at, options, block["output"], notes="note" in capability.attached)
     return CapabilityRow(
         attribute=attribute,
         sealed=(capability,),
@@ -192,6 +201,7 @@ def _reference_row(
         block["overridable"] = list(overridable)
     schemas = (block["input"], cast(Json, operation.input_schema))
     block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas, reference.bindings)
+    block |= untrusted_of(at, reference.options, block["output"], notes="note" in reference.attached)
     return CapabilityRow(
         attribute=attribute,
         sealed=(reference,),
@@ -207,8 +217,10 @@ def _reference_row(
 def _block(declaration: Declaration, capability: Capability, effect: Effect, level: Governed) -> dict[str, Json]:
     at, options = capability.at, capability.options
     doors = checked_doors(at, options.doors)
+    meta = checked_meta(at, options.meta)
     return {
         **({"redact": True} if "redact" in capability.attached else {}),
+        **({} if meta is None else {"meta": meta}),
         "id": capability.id,
         "component": declaration.type,
         "kind": capability.kind.value,

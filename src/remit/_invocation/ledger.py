@@ -120,6 +120,7 @@ def _without_output(outcome: Ok) -> Ok:
         output=None,
         surface_version=outcome.surface_version,
         surface_changed=outcome.surface_changed,
+        untrusted=outcome.untrusted,
     )
 
 

@@ -191,6 +191,7 @@ def _outcome(call: Call, error: AgentError | None, version: str) -> Outcome:
             output=call.output,
             surface_version=version,
             surface_changed=changed,
+            untrusted=call.live.plan.descriptor.untrusted,
         )
     return Failed(
         invocation_id=call.invocation_id,

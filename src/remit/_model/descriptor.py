@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from remit._model.effects import Confirmation, Effect, Kind
 from remit._model.ids import CapabilityId
+from remit._model.outcome import Untrusted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -13,7 +14,9 @@ class Descriptor:
 
     `input_schema` is the agent's: bound fields have left it. `bound` names the paths the view fills (never their
     values), `overridable` those of them that an agent may fill instead, which have stayed. `confirmation` is
-    the effective level: `always` for a grave effect that is required.
+    the effective level: `always` for a grave effect that is required. `meta` is the author's own JSON, which nothing
+    here reads; `untrusted` says that output and note hold text from outside the organisation, or names the fields of
+    the output that do (SPEC 3.3, 3.14).
     """
 
     id: CapabilityId
@@ -31,6 +34,8 @@ class Descriptor:
     overridable: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     deprecated: bool = False
+    meta: Mapping[str, object] | None = None
+    untrusted: Untrusted = False
 
     @property
     def required(self) -> tuple[str, ...]:

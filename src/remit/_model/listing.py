@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Kind
 from remit._model.ids import RegistrationId, SurfaceId
+from remit._model.outcome import untrusted_to_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,6 +52,10 @@ class Listed:
         if descriptor.kind is Kind.REFERENCE:
             form["component"] = descriptor.component
             form["bound"] = [{"path": path, "locked": path not in descriptor.overridable} for path in descriptor.bound]
+        if descriptor.meta is not None:
+            form["meta"] = descriptor.meta
+        if descriptor.untrusted:
+            form["untrusted"] = untrusted_to_json(descriptor.untrusted)
         if self.reason is not None:
             form["reason"] = self.reason
         if self.note is not None:

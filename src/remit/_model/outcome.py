@@ -1,15 +1,20 @@
 """How a call ended: `Ok` or `Failed`, returned, never raised (SPEC 6.1)."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from remit.errors import AgentError
+
+Untrusted: TypeAlias = bool | tuple[str, ...]
+"""What holds text from outside the organisation: all of it, some fields of an object, or nothing (SPEC 3.14)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ok:
     """The call ran; `output` is JSON (None when the capability returns nothing).
 
-    `surface_changed` says that the listing this consumer may see moved during the call.
+    `surface_changed` says that the listing this consumer may see moved during the call. `untrusted` says that the
+    output holds text from outside the organisation, or names the fields that do (SPEC 3.14).
     """
 
     invocation_id: str
@@ -17,6 +22,7 @@ class Ok:
     output: object
     surface_version: str
     surface_changed: bool
+    untrusted: Untrusted = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +37,8 @@ class Failed:
 
 
 Outcome = Ok | Failed
+
+
+def untrusted_to_json(mark: Untrusted) -> bool | list[str]:
+    """The mark as JSON has it."""
+    return mark if isinstance(mark, bool) else list(mark)

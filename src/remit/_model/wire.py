@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.outcome import Failed, Ok, Outcome, untrusted_to_json
 from remit.errors import AgentError, ErrorCode, RetryAdvice
 
 
@@ -26,7 +26,7 @@ def error_from_json(form: Mapping[str, Any]) -> AgentError:
 
 
 def outcome_to_json(outcome: Outcome) -> dict[str, object]:
-    """`{ok, invocationId, capabilityId, output | error, surfaceVersion, surfaceChanged}`."""
+    """`{ok, invocationId, capabilityId, output | error, surfaceVersion, surfaceChanged}`, `untrusted` (SPEC 3.14)."""
     form: dict[str, object] = {
         "ok": isinstance(outcome, Ok),
         "invocationId": outcome.invocation_id,
@@ -37,6 +37,8 @@ def outcome_to_json(outcome: Outcome) -> dict[str, object]:
     match outcome:
         case Ok():
             form["output"] = outcome.output
+            if outcome.untrusted:
+                form["untrusted"] = untrusted_to_json(outcome.untrusted)
         case Failed():
             form["error"] = error_to_json(outcome.error)
     return form

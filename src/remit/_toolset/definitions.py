@@ -126,7 +126,7 @@ def hints(descriptor: Descriptor) -> Hints:
         read_only=reads,
         destructive=not reads and not local,
         idempotent=reads or descriptor.idempotent,
-        open_world=descriptor.kind is Kind.REFERENCE,
+        open_world=descriptor.kind is Kind.REFERENCE or bool(descriptor.untrusted),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import orjson
 
 from remit._model.listing import Listed
-from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.outcome import Failed, Ok, Outcome, untrusted_to_json
 from remit._model.wire import error_to_json
 from remit._toolset.definitions import WRAPPED, Definition
 from remit.errors import AgentError, ErrorCode
@@ -17,7 +17,8 @@ class ToolResult:
     """One answer to one tool call.
 
     `text` is one JSON value: `{"source", "data"}` of a success, `{"error"}` of a refusal; run-time text inside is data
-    and nothing else. `registration` is the one that was called, or the one that the answer shows instead.
+    and nothing else, and a success that is from outside says so: `untrusted` (SPEC 3.14).
+    `registration` is the one that was called, or the one that the answer shows instead.
     """
 
     name: str
@@ -77,10 +78,12 @@ def to_result(outcome: Outcome, called: Called) -> ToolResult:
 
 
 def success_text(outcome: Ok) -> str:
-    """`{"source", "data"}`, and `surfaceChanged` when the listing moved during the call."""
+    """`{"source", "data"}`, `surfaceChanged` when the listing moved, `untrusted` for text from outside."""
     form: dict[str, object] = {"source": outcome.capability_id, "data": outcome.output}
     if outcome.surface_changed:
         form["surfaceChanged"] = True
+    if outcome.untrusted:
+        form["untrusted"] = untrusted_to_json(outcome.untrusted)
     return to_text(form)
 
 

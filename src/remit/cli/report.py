@@ -38,6 +38,7 @@ class Line:
     overridable: tuple[str, ...]
     may_vary: tuple[str, ...]
     sensitive: tuple[str, ...]
+    untrusted: bool | tuple[str, ...]
     reason: str | None
     turns: str | None
     attempts: int
@@ -70,6 +71,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         overridable=_names(block, "overridable"),
         may_vary=_names(block, "may_vary"),
         sensitive=_names(block, "sensitive"),
+        untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
         reason=None if block["reason"] is None else str(block["reason"]),
         turns=_turns(block),
         attempts=_attempts(block),
@@ -177,6 +179,9 @@ def _note(line: Line) -> str:
         notes.append(f"may vary once approved for the session: {', '.join(line.may_vary)}")
     if line.sensitive:
         notes.append(f"withheld: {', '.join(line.sensitive)}")
+    if line.untrusted:
+        outside = ("all it says",) if isinstance(line.untrusted, bool) else line.untrusted
+        notes.append(f"from outside: {', '.join(outside)}")
     if line.turns is not None:
         notes.append(line.turns)
     if line.attempts > 1:

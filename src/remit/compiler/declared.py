@@ -15,7 +15,7 @@ from remit._model.retry import Retry
 
 # Everything an author may write but the policies: they are objects, and only the import pass sees them.
 LITERAL_OPTIONS: Final = tuple(each.name for each in fields(Options) if each.name not in {"policies", "description"})
-_SETS: Final = frozenset({"tags", "doors", "may_vary", "sensitive", "overridable"})
+_SETS: Final = frozenset({"tags", "doors", "may_vary", "sensitive", "overridable", "untrusted"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def normal_option(name: str, value: object) -> object:
         return concurrency_block(value)
     if isinstance(value, Retry):
         return retry_block(value)
-    if name in _SETS and value is not None:
+    if name in _SETS and value is not None and not isinstance(value, bool):
         return sorted({str(each) for each in cast("list[object]", list(cast("tuple[object, ...]", value)))})
     return value
 

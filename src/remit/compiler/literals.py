@@ -11,7 +11,7 @@ from remit.compiler.graph import External, Graph, Local
 from remit.compiler.source import Many, Source
 
 Setting: TypeAlias = Key | Parallel | Retry
-Plain: TypeAlias = "str | int | float | bool | None | Setting | list[Plain]"
+Plain: TypeAlias = "str | int | float | bool | None | Setting | list[Plain] | dict[str, Plain]"
 # remit's own makers of values: with literals they are as good as literals.
 _MAKERS: Final[Mapping[str, Callable[..., Setting]]] = MappingProxyType(
     {
@@ -35,9 +35,9 @@ class NotLiteral(Exception):
 
 
 def literal(graph: Graph, source: Source, expression: ast.expr, depth: int = 0) -> Plain:
-    """The value of a literal, of literals joined by `+`, or of a name that is bound once to such; tuples are lists.
+    """The value of a literal, of literals joined by `+`, of a dict of them, or of a name bound once to such.
 
-    `key(…)`, `parallel(…)` and `Retry(…)` of remit count as literals when what stands in them does.
+    Tuples are lists. `key(…)`, `parallel(…)` and `Retry(…)` of remit count as literals when what they hold does.
     """
     if depth > _DEPTH:
         raise NotLiteral("a constant that refers to itself")
@@ -46,6 +46,8 @@ def literal(graph: Graph, source: Source, expression: ast.expr, depth: int = 0) 
             return value
         case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
             return [literal(graph, source, item, depth + 1) for item in items]
+        case ast.Dict():
+            return _mapping(graph, source, expression, depth)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return _negative(literal(graph, source, operand, depth + 1))
         case ast.BinOp(left=left, op=ast.Add(), right=right):
@@ -71,6 +73,18 @@ def _made(graph: Graph, source: Source, call: ast.Call, depth: int) -> Setting:
         return make(*arguments, **named)
     except TypeError:
         raise NotLiteral(f"`{_shown(call)}`, which is not how {make.__name__} is called") from None
+
+
+def _mapping(graph: Graph, source: Source, written: ast.Dict, depth: int) -> dict[str, Plain]:
+    found: dict[str, Plain] = {}
+    for named, value in zip(written.keys, written.values, strict=True):
+        if named is None:
+            raise NotLiteral("a dict with `**` in it")
+        name = literal(graph, source, named, depth + 1)
+        if not isinstance(name, str):
+            raise NotLiteral(f"a dict with the key `{_shown(named)}`, which is no text")
+        found[name] = literal(graph, source, value, depth + 1)
+    return found
 
 
 def _negative(value: Plain) -> Plain:

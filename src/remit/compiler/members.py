@@ -38,6 +38,7 @@ _OPTION_DEFAULTS: Final[dict[str, Plain]] = {
     "sensitive": [],
     "overridable": [],
     "blocking": False,
+    "untrusted": False,
 }
 _CHECKED: Final[dict[str, Callable[[Place, object], object]]] = {
     "concurrency": checked_concurrency,

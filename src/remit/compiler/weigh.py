@@ -180,6 +180,13 @@ def _attempts(retry: Json) -> float:
     return _number(retry["attempts"], 1) if isinstance(retry, dict) else 1
 
 
+def _untrusted(before: Json, after: Json) -> Classes:
+    """A mark that is lost is wider: text from outside passes as the application's own (SPEC 3.14)."""
+    if before is True or after is True:
+        return NARROWING if after is True else WIDENING
+    return _fewer_is_wider(before, after)
+
+
 def _policies(before: Json, after: Json) -> Classes:
     """A policy or a method of one that is lost is wider; so is another class under the same name, which is unread."""
     olds, news = _by_name(before), _by_name(after)
@@ -221,6 +228,12 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "policies": _policies,
         "required policies": _fewer_is_wider,
         "bound": _fewer_is_wider,
+        "overridable": _more_is_wider,
+        "may_vary": _more_is_wider,
+        "sensitive": _fewer_is_wider,
+        "redact": _true_is_narrower,
+        "untrusted": _untrusted,
+        "meta": _neutral,
     }
 )
 """Fields by name. Doors and exposure are weighed door by door, schemas place by place."""

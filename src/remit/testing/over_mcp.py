@@ -195,10 +195,12 @@ def _outcome(result: types.CallToolResult, invocation: Invocation) -> Outcome:
             surface_version=version,
             surface_changed=changed,
         )
+    marked = beside.get(meta.UNTRUSTED, False)
     return Ok(
         invocation_id=id,
         capability_id=said["source"],
         output=said["data"],
         surface_version=version,
         surface_changed=changed,
+        untrusted=marked if isinstance(marked, bool) else tuple(marked),
     )

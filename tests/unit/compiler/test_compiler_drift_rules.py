@@ -1,9 +1,13 @@
 """The rule of each field of the contract, and of the fields that have none (SPEC 13.6)."""
 
+import ast
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
+from remit import Component, action, observation, reference
 from remit._base.boundary import Json
 from remit._schema.compare import Containment, covers
 from remit._schema.difference import differences
@@ -13,30 +17,150 @@ from remit.compiler.drift import APART
 from remit.compiler.weigh import RULES, UNKNOWN, weigh, weigh_input, weigh_output
 
 EVERYTHING = '''
-from remit import Component, Procedures, observation, reference
+from remit import Component, Procedures, Retry, action, key, observation, reference
+from remit.policies import require_grant
 
 backend = Procedures()
 
-@backend.operation("devices.disable", effect="destructive")
-async def disable(ids: list[str]) -> int:
+@backend.operation("devices.disable", effect="server-mutation", idempotent=True, confirmation="required", tags=("a",))
+async def disable(ids: list[str], reason: str = "", secret: str = "") -> int:
     """Disable devices."""
     return 1
 
-class Table(Component, type="devices.table"):
-    """Table of devices."""
+@backend.operation("devices.label", effect="server-mutation")
+async def label(text: str) -> int:
+    """Put a label on a device."""
+    return 1
 
-    @observation
+@backend.operation("devices.paint", effect="server-mutation")
+async def paint(colour: str) -> int:
+    """Paint a device."""
+    return 1
+
+class Table(
+    Component,
+    type="devices.table",
+    title="Devices",
+    description="Table of devices.",
+    tags=("table",),
+    doors=("embedded",),
+    policies=(require_grant("fleet"),),
+):
+    @observation(
+        name="state",
+        title="State",
+        description="Visible devices.",
+        audit="metadata",
+        timeout=4,
+        policies=(require_grant("read"),),
+        tags=("reads",),
+        doors=("embedded",),
+        deprecated=True,
+        meta={"icon": "eye"},
+        untrusted=True,
+        concurrency="instance",
+        blocking=True,
+        retry=Retry(attempts=2),
+    )
     def read_state(self) -> int:
-        """Visible devices."""
         return 1
 
-    disable = reference("domain:devices.disable")
+    @read_state.note
+    def _(self) -> str:
+        return ""
+
+    @read_state.redact
+    def _(self, payload):
+        return payload.value
+
+    @action(
+        effect="navigation",
+        name="put",
+        title="Put",
+        description="Put something.",
+        idempotent=True,
+        reversible=False,
+        confirmation="required",
+        approver="lead",
+        audit="none",
+        timeout=4,
+        spend_time=60,
+        policies=(require_grant("write"),),
+        tags=("writes",),
+        doors=("embedded",),
+        deprecated=True,
+        meta={"icon": "pen"},
+        untrusted=True,
+        reason="noise",
+        may_vary=("text",),
+        concurrency=key("text"),
+        blocking=True,
+        retry=Retry(attempts=2),
+    )
+    def put(self, text: str) -> str:
+        return text
+
+    @action(sensitive=("secret",))
+    def sign(self, secret: str) -> None:
+        """Sign in."""
+
+    disable = reference(
+        "domain:devices.disable",
+        title="Disable",
+        description="Disable devices.",
+        idempotent=True,
+        reversible=False,
+        confirmation="required",
+        approver="lead",
+        audit="full",
+        timeout=4,
+        spend_time=60,
+        policies=(require_grant("write"),),
+        tags=("writes",),
+        doors=("embedded",),
+        deprecated=True,
+        meta={"icon": "off"},
+        untrusted=True,
+        sensitive=("secret",),
+        overridable=("reason",),
+        concurrency="capability",
+        retry=Retry(attempts=2),
+    )
+
+    @disable.bind("reason")
+    def _(self) -> str:
+        return ""
+
+    label = reference("domain:devices.label", may_vary=("text",), confirmation="required")
+
+    paint = reference("domain:devices.paint", confirmation="never", reason="harmless")
 '''
 
 
 @pytest.mark.requirement("13.6-what-is-unweighed-is-wide")
 def test_a_field_without_a_rule_is_widening_and_breaking() -> None:
     assert weigh("something new", None, True) == UNKNOWN
+
+
+@pytest.mark.requirement("13.6-what-is-unweighed-is-wide")
+@pytest.mark.parametrize(
+    ("name", "declare"),
+    [
+        ("observation", observation),
+        ("action", action),
+        ("reference", reference),
+        ("Table", Component.__init_subclass__),
+    ],
+)
+def test_the_project_with_everything_writes_every_keyword(name: str, declare: Callable[..., object]) -> None:
+    keywords = {each.name for each in signature(declare).parameters.values() if each.kind is each.KEYWORD_ONLY}
+    written = {
+        keyword.arg
+        for node in ast.walk(ast.parse(EVERYTHING))
+        for keyword in (node.keywords if isinstance(node, ast.Call | ast.ClassDef) else ())
+        if name == (ast.unparse(node.func) if isinstance(node, ast.Call) else getattr(node, "name", None))
+    }
+    assert keywords - written == set()
 
 
 @pytest.mark.requirement("13.6-what-is-unweighed-is-wide")

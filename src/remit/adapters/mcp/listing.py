@@ -9,11 +9,12 @@ from pydantic import ValidationError
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
+from remit._model.outcome import untrusted_to_json
 from remit._session.session import Session
 from remit._toolset.definitions import Definition
 from remit._toolset.direct import Listing, Tool
 from remit.adapters.mcp.callers import Caller
-from remit.adapters.mcp.meta import AVAILABILITY, INSTANCE, REGISTRATION, SURFACE, VERSION
+from remit.adapters.mcp.meta import AVAILABILITY, INSTANCE, META, REGISTRATION, SURFACE, UNTRUSTED, VERSION
 
 VIEWS: Final = "surface_views"
 USE: Final = "surface_use"
@@ -60,6 +61,11 @@ class ToolLists:
             INSTANCE: tool.listed.instance,
             AVAILABILITY: tool.state(),
         }
+        descriptor = tool.listed.descriptor
+        if descriptor.untrusted:
+            meta[UNTRUSTED] = untrusted_to_json(descriptor.untrusted)
+        if descriptor.meta is not None:
+            meta[META] = descriptor.meta
         return {**fixed, "_meta": meta}
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import mcp_types as types
 
-from remit._model.outcome import Failed
+from remit._model.outcome import Failed, Ok, untrusted_to_json
 from remit._toolset.result import ToolResult, refusal, to_text, with_details
 from remit.errors import AgentError, Issue, invalid_input
 
@@ -18,6 +18,8 @@ INVOCATION: Final = "remit/invocation"
 CONFIRMATION: Final = "remit/confirmation"
 AVAILABILITY: Final = "remit/availability"
 CHANGED: Final = "remit/changed"
+UNTRUSTED: Final = "remit/untrusted"
+META: Final = "remit/meta"
 
 _SENT: Final = (REGISTRATION, SURFACE, VERSION, INSTANCE, INVOCATION, CONFIRMATION)
 
@@ -52,6 +54,8 @@ def to_call_result(result: ToolResult) -> types.CallToolResult:
         meta[INVOCATION] = result.outcome.invocation_id
     if result.outcome.surface_changed:
         meta[CHANGED] = True
+    if isinstance(result.outcome, Ok) and result.outcome.untrusted:
+        meta[UNTRUSTED] = untrusted_to_json(result.outcome.untrusted)
     if result.registration is not None:
         meta[REGISTRATION] = result.registration
     if result.confirmation_id is not None:
