@@ -6,7 +6,7 @@ from typing import Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from remit._contract.capability import Action, Observation, place_of
 from remit._contract.concurrency import Concurrency
-from remit._contract.options import AuditName, ConfirmationName, Door, Options
+from remit._contract.options import AuditName, ConfirmationName, Door, Options, written_options
 from remit._contract.plan import NamedPolicy
 from remit._model.effects import EFFECTS_OF, Effect, Kind
 from remit._model.retry import Retry
@@ -86,22 +86,7 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     (SPEC 3.14); `meta` is a literal dict of JSON, at most 2,048 bytes, that remit carries and never reads (SPEC 3.3).
     Everything is judged when the class is created, with the place.
     """
-    options = Options(
-        name=name,
-        title=title,
-        description=description,
-        audit=audit,
-        timeout=timeout,
-        policies=policies,
-        tags=tags,
-        doors=doors,
-        deprecated=deprecated,
-        meta=meta,
-        untrusted=untrusted,
-        concurrency=concurrency,
-        blocking=blocking,
-        retry=retry,
-    )
+    options = written_options(locals())
     if function is not None:
         return Observation(function, options)
 
@@ -178,30 +163,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     `untrusted` and `meta` are as for observations (SPEC 3.14, 3.3).
     Everything is judged when the class is created, with the place.
     """
-    options = Options(
-        name=name,
-        title=title,
-        description=description,
-        idempotent=idempotent,
-        reversible=reversible,
-        confirmation=confirmation,
-        approver=approver,
-        audit=audit,
-        timeout=timeout,
-        spend_time=spend_time,
-        policies=policies,
-        tags=tags,
-        doors=doors,
-        deprecated=deprecated,
-        meta=meta,
-        untrusted=untrusted,
-        reason=reason,
-        may_vary=may_vary,
-        sensitive=sensitive,
-        concurrency=concurrency,
-        blocking=blocking,
-        retry=retry,
-    )
+    options = written_options(locals())
     if function is not None:
         return Action(function, options, Effect.LOCAL_STATE)
     return _Decorating(options, effect)

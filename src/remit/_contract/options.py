@@ -1,9 +1,9 @@
 """What an author may write at a declaration besides code, and the rules it must keep (SPEC 3.2 to 3.4, 3.13)."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 from remit._base.boundary import Json, NotJson, TooLarge, take
 from remit._base.limits import Limits
@@ -53,6 +53,14 @@ class Options:
     retry: object = None
     meta: object = None
     untrusted: object = False
+
+
+_NAMES: Final = tuple(each.name for each in fields(Options))
+
+
+def written_options(given: Mapping[str, Any]) -> Options:
+    """What was given to a declaring function, by the names of its keywords: those that are options, and no others."""
+    return Options(**{name: given[name] for name in _NAMES if name in given})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

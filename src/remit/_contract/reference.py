@@ -6,7 +6,7 @@ from typing import Final, Self
 
 from remit._contract.capability import Capability, TextT, ValueT, check_function, place_of_caller
 from remit._contract.concurrency import Concurrency
-from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place, checked_names
+from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place, checked_names, written_options
 from remit._contract.plan import NamedPolicy
 from remit._model.effects import Kind
 from remit._model.ids import check_domain_id
@@ -121,27 +121,5 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     one idempotency key for all attempts (SPEC 6.6, 6.13). `untrusted` and `meta` are as for observations (SPEC
     3.14, 3.3).
     """
-    options = Options(
-        title=title,
-        description=description,
-        idempotent=idempotent,
-        reversible=reversible,
-        confirmation=confirmation,
-        approver=approver,
-        audit=audit,
-        timeout=timeout,
-        spend_time=spend_time,
-        policies=policies,
-        tags=tags,
-        doors=doors,
-        deprecated=deprecated,
-        meta=meta,
-        untrusted=untrusted,
-        reason=reason,
-        may_vary=may_vary,
-        sensitive=sensitive,
-        overridable=overridable,
-        concurrency=concurrency,
-        retry=retry,
-    )
+    options = written_options(locals())
     return Reference(id, options, place_of_caller())
