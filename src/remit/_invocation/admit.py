@@ -127,8 +127,8 @@ class Lanes:
         found = lane
 
         def forget() -> None:
-            if found.idle:
-                self._of.pop(key, None)
+            if found.idle and self._of.get(key) is found:
+                del self._of[key]
 
         return found, forget
 
@@ -168,7 +168,11 @@ def _admitted(call: Call, lane: Lane, forget: Callable[[], None]) -> None:
 async def _wait(call: Call, part: Part) -> None:
     lane, forget = part.lanes.of(call)  # asked again, as is for a place: a turn of the loop may have passed
     if not lane.enter(call.key):
-        await _queue(call, lane, part)
+        try:
+            await _queue(call, lane, part)
+        except BaseException:
+            forget()  # whoever ran here may have left before: then nobody else would
+            raise
     _admitted(call, lane, forget)
 
 
