@@ -423,3 +423,16 @@ async def test_a_decision_while_the_registration_goes_runs_nothing() -> None:
     mount = surface.mount(Gone())
     error = failed(await surface.connect(AGENT).call(Gone.go, confirmation=id), "CONFIRMATION_INVALID")
     assert error.details == {"reason": "cancelled", "cause": "unmounted"} and Gone.ran == 0
+
+
+@pytest.mark.requirement("7.6-unmounted-while-spending")
+async def test_who_hears_that_an_approval_is_spent_may_still_unmount_before_anything_runs() -> None:
+    surface, table = surface_of()
+    (mount,) = (surface.mount(Table(), "other"),)
+    failed(await surface.connect(AGENT).call(Table.delete, {"count": 1}, instance="other"), "CONFIRMATION_REQUIRED")
+    (view,) = surface.confirmations.pending()
+    await surface.confirmations.approve(view.id, OPERATOR)
+    surface.confirmations.subscribe(lambda now: mount.unmount() if now.status == "spent" else None)
+    call = surface.connect(AGENT).call(Table.delete, {"count": 1}, instance="other", confirmation=view.id)
+    failed(await call, "COMPONENT_UNMOUNTED")
+    assert table.ran == [] and status(surface, view.id) == "spent"

@@ -2,13 +2,13 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
 import pytest
 
-from remit import Component, Event, EventType, Surface, Unavailable, action, observation
+from remit import Component, Context, Event, EventType, Surface, Unavailable, action, observation
 from remit.policies import Decision, Policy, PolicyContext
 from tests.behaviour.conftest import AGENT, authority_of, failed, output
 
@@ -198,3 +198,42 @@ async def test_a_deadline_that_is_none_is_the_hosts_mistake(timeout: Any) -> Non
     with pytest.raises(ValueError, match="positive number of seconds"):
         await surface.connect(AGENT).call(Gate.swing, timeout=timeout)
     assert gate.ran == 0
+
+
+@pytest.mark.requirement("6.1-code-that-exits-ends-its-call-only")
+@pytest.mark.parametrize("place", ["handler", "progress", "within"])
+def test_the_person_at_the_keyboard_ends_the_process_wherever_the_code_of_a_call_is(place: str) -> None:
+    armed: list[str] = []
+
+    def at(here: str) -> None:
+        if here in armed:
+            raise KeyboardInterrupt
+
+    class Interrupted(Component, type="interrupted"):
+        """Somebody presses Ctrl-C while it runs."""
+
+        @action
+        async def run(self, call: Context) -> None:
+            """Run."""
+            call.progress(1)
+            await asyncio.sleep(0)
+            at("handler")
+
+    @contextmanager
+    def within() -> Iterator[None]:
+        at("within")
+        yield
+
+    surfaces: list[Surface] = []
+
+    async def running() -> None:
+        surface = Surface(authority_of(Interrupted), principal="operator", within=within)
+        surfaces.append(surface)
+        surface.mount(Interrupted())
+        armed.append(place)
+        await surface.connect(AGENT).call(Interrupted.run, progress=lambda progress: at("progress"))
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(running())
+    entries = [entry for entry in surfaces[0].audit() if entry.type == "invocation"]
+    assert [entry.code for entry in entries] == ["EXECUTION_FAILED"]

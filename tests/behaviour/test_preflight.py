@@ -406,3 +406,35 @@ async def test_a_preflight_for_a_person_who_has_gone_ends_the_surface_as_a_call_
     person[0] = None
     refusal(await look(surface, Park.count), "CANCELLED")
     assert surface.snapshot(AGENT).components == ()
+
+
+@pytest.mark.requirement("6.11-preflight-refuses-like-a-call")
+async def test_what_a_binding_raises_in_a_preflight_is_told_to_the_operator_alone() -> None:
+    class Bridge(Component, type="bridge"):
+        """A bridge."""
+
+        close = reference("domain:park.close")
+
+        @close.bind("park")
+        def _(self) -> str:
+            raise RuntimeError("secret-4711")
+
+    surface = Surface(authority_of(Bridge, procedures=backend), principal="operator", procedures=backend)
+    surface.confirmations.attach_page()
+    surface.mount(Bridge())
+    error = refusal(await look(surface, Bridge.close, {"gate": 1}), "PRECONDITION_FAILED")
+    assert error.details["reason"] == "binding-failed" and "secret" not in str(error)
+    (fault,) = surface.audit(types={"fault"})
+    assert fault.why == "a preflight: binding `park` raised" and "secret-4711" in str(fault.cause)
+
+
+def test_the_person_at_the_keyboard_ends_a_preflight_too() -> None:
+    async def looking() -> None:
+        surface = Surface(authority_of(Park, procedures=backend), principal="operator", procedures=backend)
+        park = Park()
+        park.faults, park.kind = {"raises"}, KeyboardInterrupt
+        surface.mount(park)
+        await look(surface, Park.open, {"gate": 1})
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(looking())

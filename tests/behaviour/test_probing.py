@@ -146,3 +146,33 @@ async def test_a_preflight_counts_no_unknown_id_and_tells_what_a_call_would_be_t
     await miss(surface, 2)
     seen = await surface.preflight(Invocation("view:safe.madeUp9"), AGENT)
     assert seen.error == failed(await surface.invoke(Invocation("view:safe.madeUp9"), AGENT), "RATE_LIMITED")
+
+
+@pytest.mark.requirement("6.2-target-order")
+async def test_a_registration_under_the_name_of_another_instance_is_not_there() -> None:
+    surface, _, mount = made()
+    surface.mount(Safe(), "other")
+    call = Invocation("view:safe.read", registration=mount.registration_id, instance="other")
+    failed(await surface.invoke(call, AGENT), "CAPABILITY_NOT_FOUND")
+    call = Invocation("view:safe.read", registration=mount.registration_id, instance="default")
+    assert output(await surface.invoke(call, AGENT)) == 1
+
+
+@pytest.mark.requirement("6.5-unmounted-is-told-to-those-who-were-shown-it")
+async def test_what_only_a_component_opened_at_a_door_is_not_found_there_once_that_has_gone() -> None:
+    class Hatch(Component, type="hatch"):
+        """A hatch."""
+
+        @observation(doors=["mcp"])
+        def look(self) -> int:
+            """Look."""
+            return 1
+
+    client = Consumer("client", kind="mcp", scope=["view:**"], issuer="site")
+    surface = Surface(authority_of(Hatch, Safe, exposure={"mcp": ["view:safe.**"]}), principal="operator")
+    mounts = [surface.mount(Hatch()), surface.mount(Safe())]
+    assert len(surface.snapshot(client).capabilities()) == 3
+    for mount in mounts:
+        mount.unmount()
+    failed(await surface.invoke(Invocation("view:hatch.look"), client), "CAPABILITY_NOT_FOUND")
+    failed(await surface.invoke(Invocation("view:safe.read"), client), "COMPONENT_UNMOUNTED")

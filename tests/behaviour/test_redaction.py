@@ -1,6 +1,7 @@
 """What `.redact` keeps from agents and from the journal (SPEC 3.1, 6.2, 8.4, 9.2; decision 18)."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,10 @@ from remit import (
     Component,
     DefinitionError,
     ManualClock,
+    Outcome,
     Payload,
     PayloadReader,
+    Principal,
     Procedures,
     Surface,
     action,
@@ -399,3 +402,103 @@ def test_a_redactor_takes_the_instance_and_a_payload_and_is_no_generator() -> No
 
         with pytest.raises(DefinitionError, match=r"\.redact takes"):
             read.redact(wrong)
+
+
+class Closet(Component, type="closet"):
+    """A closet whose redactors are a plain and an async one."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.before: Callable[[], None] = lambda: None
+        self.answer: object = {"token": "***"}
+
+    @action(audit="full")
+    def put(self, token: str) -> None:
+        """Put."""
+
+    @put.precondition
+    def _(self) -> None:
+        self.before()
+
+    @put.redact
+    def _(self, payload: Payload) -> object:
+        self.asked += 1
+        return self.answer
+
+    @action(audit="full")
+    def hide(self, token: str) -> None:
+        """Hide."""
+
+    @hide.precondition
+    def _(self) -> None:
+        self.before()
+
+    @hide.redact
+    async def _(self, payload: Payload) -> object:
+        self.asked += 1
+        return self.answer
+
+
+@pytest.mark.requirement("9.2-a-failing-redactor-drops-the-payload")
+@pytest.mark.parametrize("capability", [Closet.put, Closet.hide])
+async def test_where_the_component_had_gone_no_redactor_is_asked_and_no_payload_kept(capability: Any) -> None:
+    person: list[Principal | None] = [Principal("operator")]
+    surface = Surface(authority_of(Closet), principal=lambda: person[0])
+    closet = Closet()
+    surface.mount(closet)
+
+    def leave() -> None:
+        person[0] = None
+        surface.snapshot(AGENT)
+
+    closet.before = leave
+    failed(await surface.connect(AGENT).call(capability, {"token": TOKEN}), "COMPONENT_UNMOUNTED")
+    entry = journal(surface)[-1]
+    assert (entry.payload, closet.asked) == (False, 0)
+    assert entry.dropped == "the component had gone before its redactor could be asked"
+    assert TOKEN not in repr(surface.audit())
+
+
+@pytest.mark.requirement("9.2-a-failing-redactor-drops-the-payload")
+async def test_what_a_redactor_gives_the_journal_and_is_no_json_is_not_kept() -> None:
+    surface = Surface(authority_of(Closet), principal="operator")
+    closet = Closet()
+    surface.mount(closet)
+    closet.answer = object()
+    assert output(await surface.connect(AGENT).call(Closet.put, {"token": TOKEN})) is None
+    entry = journal(surface)[-1]
+    assert (entry.input, closet.asked) == (None, 1)
+    assert str(entry.dropped).startswith("input: what the redactor returned is no JSON: ")
+
+
+@pytest.mark.requirement("9.2-a-failing-redactor-drops-the-payload")
+def test_a_call_that_ends_outside_its_loop_asks_no_async_redactor() -> None:
+    class Slow(Component, type="slow"):
+        """Something slow."""
+
+        @action(audit="full")
+        async def put(self, token: str) -> None:
+            """Put."""
+            await asyncio.Event().wait()
+
+        @put.redact
+        async def _(self, payload: Payload) -> object:
+            raise AssertionError("there is no loop to ask it in")
+
+    loop = asyncio.new_event_loop()
+    surface = Surface(authority_of(Slow), principal="operator")
+    surface.mount(Slow())
+
+    async def begin() -> "asyncio.Task[Outcome]":
+        running = asyncio.create_task(surface.connect(AGENT).call(Slow.put, {"token": TOKEN}))
+        await turns()
+        return running
+
+    running = loop.run_until_complete(begin())
+    surface.dispose()
+    failed(loop.run_until_complete(running), "CANCELLED")
+    loop.run_until_complete(turns())
+    loop.close()
+    entry = next(each for each in surface.audit() if each.type == "invocation")
+    assert entry.input is None
+    assert entry.dropped == "the event loop had ended before the redactor could be asked"

@@ -19,6 +19,7 @@ from remit import (
     reference,
 )
 from remit.errors import Issue
+from remit.procedures.catalogue import Catalogue, Operation
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 
@@ -598,3 +599,40 @@ async def test_the_backends_refusal_wins_over_a_local_approval() -> None:
     await surface.confirmations.approve(asked, OPERATOR)
     error = failed(await agent.call("domain:wipe", confirmation=asked), "NOT_AUTHORIZED")
     assert error.details == {"origin": "server"}
+
+
+@pytest.mark.requirement("10.1-an-operation-is-listed-by-a-catalogue")
+async def test_an_operation_that_the_backend_has_withdrawn_meanwhile_fails_and_nothing_was_done() -> None:
+    class Shop(Catalogue):
+        """What a backend offers at the moment."""
+
+        def __init__(self, offered: Procedures) -> None:
+            self.offered: Procedures | None = offered
+
+        def get(self, name: str) -> Operation | None:
+            return None if self.offered is None else self.offered.get(name)
+
+        def names(self) -> tuple[str, ...]:
+            return () if self.offered is None else self.offered.names()
+
+    backend = Procedures()
+
+    @backend.operation("save", effect="server-mutation")
+    async def save() -> int:
+        """Save."""
+        return 1
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save")
+
+    shop = Shop(backend)
+    surface = Surface(authority_of(Page, procedures=backend), principal="operator", procedures=shop)
+    surface.mount(Page())
+    agent = surface.connect(AGENT)
+    assert output(await agent.call(Page.save)) == 1
+    shop.offered = None
+    error = failed(await agent.call(Page.save), "EXECUTION_FAILED")
+    assert error.details == {"reason": "transport", "outcome": "none"}
+    assert journal(surface)[-1].why == "the backend no longer offers the operation"

@@ -276,3 +276,27 @@ async def test_an_identity_is_any_json_value_compared_by_what_it_says() -> None:
         site.surface.mount(Orders(), "other", identity={1, 2})
     seen = (await site.surface.preflight(Invocation("domain:orders.close"), AGENT)).registration
     assert seen == site.view(view.id).registration
+
+
+@pytest.mark.requirement("7.12-a-pending-request-moves")
+async def test_a_request_whose_input_is_all_the_agents_own_moves_too_where_only_a_page_shows_it() -> None:
+    class Shelf(Component, type="shelf"):
+        """A shelf."""
+
+        @action(confirmation="required")
+        def clear(self, row: int) -> int:
+            """Clear a row."""
+            return row
+
+    surface = Surface(authority_of(Shelf), principal="operator")
+    surface.confirmations.attach_page()
+    first = surface.mount(Shelf(), identity="a")
+    agent = surface.connect(AGENT)
+    failed(await agent.call(Shelf.clear, {"row": 1}), "CONFIRMATION_REQUIRED")
+    (before,) = surface.confirmations.pending()
+    first.unmount()
+    second = surface.mount(Shelf(), identity="a")
+    (after,) = surface.confirmations.pending()
+    assert (after.id, after.registration) == (before.id, second.registration_id)
+    await surface.confirmations.approve(after.id, OPERATOR, digest=after.digest)
+    assert output(await agent.call(Shelf.clear, {"row": 1}, confirmation=after.id)) == 1

@@ -451,3 +451,67 @@ async def test_a_repeat_that_waited_in_its_policies_never_gets_the_result_of_ano
     assert output(other) == "other"
     gate.set()
     failed(await second, "INVOCATION_CONFLICT")
+
+
+@pytest.mark.requirement("6.4-one-mebibyte")
+async def test_an_outcome_that_must_be_kept_and_finds_no_room_is_kept_without_its_output() -> None:
+    class Printer(Component, type="printer"):
+        """A printer."""
+
+        def __init__(self) -> None:
+            self.ran = 0
+
+        @action
+        def print(self, text: str) -> str:
+            """Print."""
+            self.ran += 1
+            return text
+
+    surface = Surface(authority_of(Printer), principal="operator", limits=Limits(replay_bytes=10_000))
+    printer = Printer()
+    surface.mount(printer)
+    agent = surface.connect(AGENT)
+    for number in (1, 2, 3):
+        assert output(await agent.call(Printer.print, {"text": str(number) * 4_000}, id=f"i{number}"))
+    again = [output(await agent.call(Printer.print, {"text": str(n) * 4_000}, id=f"i{n}")) for n in (1, 2, 3)]
+    assert again == ["1" * 4_000, "2" * 4_000, None] and printer.ran == 3
+
+
+@pytest.mark.requirement("6.4-join")
+async def test_a_repeat_that_was_let_in_while_the_first_was_refused_is_the_first() -> None:
+    gates: list[asyncio.Future[Deny | None]] = []
+
+    class Asks(Policy, name="asks"):
+        async def authorize(self, ctx: PolicyContext) -> Deny | None:
+            gates.append(asyncio.get_running_loop().create_future())
+            return await gates[-1]
+
+    surface = Surface(authority_of(Desk), principal="operator", policies=[Asks()])
+    desk = Desk()
+    surface.mount(desk)
+    agent = surface.connect(AGENT)
+    calls = []
+    for _ in range(2):
+        calls.append(asyncio.create_task(agent.call(Desk.try_it, id="same")))
+        await turns()
+    gates[0].set_result(Deny())
+    failed(await calls[0], "NOT_AUTHORIZED")
+    gates[1].set_result(None)
+    await turns()
+    for gate in gates[2:]:
+        gate.set_result(None)
+    assert output(await calls[1]) == 1 and desk.ran == 1
+
+
+@pytest.mark.requirement("6.4-join")
+async def test_a_repeat_that_comes_in_the_turn_in_which_the_first_ends_gets_its_outcome() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    desk = Desk()
+    desk.gate.clear()
+    surface.mount(desk)
+    agent = surface.connect(AGENT)
+    first = asyncio.create_task(agent.call(Desk.put, id="same"))
+    await turns()
+    repeat = asyncio.create_task(agent.call(Desk.put, id="same"))
+    desk.gate.set()
+    assert output(await repeat) == output(await first) == desk.ran == 1

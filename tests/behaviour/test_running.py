@@ -14,6 +14,8 @@ from remit import (
     ConfirmationView,
     Consumer,
     Context,
+    Event,
+    EventType,
     Failed,
     Limits,
     ManualClock,
@@ -724,3 +726,109 @@ async def test_a_place_is_given_back_however_a_call_ends(how: str) -> None:
                 pass
         await asyncio.wait({first, second})
         assert output(await start(surface, "c", Table.run, "third")) == "third"
+
+
+@pytest.mark.requirement("6.6-one-action-at-a-time")
+async def test_a_call_that_comes_in_the_turn_in_which_the_place_is_given_back_runs_next() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    desk = Desk()
+    surface.mount(desk)
+    first = start(surface, "a", Desk.act, "1")
+    await turns()
+    second = start(surface, "b", Desk.act, "2")
+    desk.let()
+    assert [output(await task) for task in (first, second)] == ["1", "2"]
+    assert desk.log == ["1", "2"] and desk.most == 1
+
+
+@pytest.mark.requirement("6.14-the-gate-looks-again")
+async def test_what_is_disabled_while_a_call_waits_for_its_turn_does_not_run() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    desk = Desk()
+    mount = surface.mount(desk)
+    first, second = start(surface, "a", Desk.act, "1"), start(surface, "a", Desk.act, "2")
+    await turns()
+    mount.update(enabled=False, reason="closing")
+    desk.let()
+    assert output(await first) == "1"
+    assert failed(await second, "CAPABILITY_NOT_AVAILABLE").details["reason"] == "closing"
+    assert desk.log == ["1"]
+
+
+@pytest.mark.requirement("6.14-the-gate-looks-again")
+async def test_a_policy_that_unmounts_at_the_last_look_lets_nothing_start() -> None:
+    asked: list[int] = []
+
+    class Leaves(Policy, name="leaves"):
+        async def authorize(self, ctx: PolicyContext) -> Deny | None:
+            asked.append(1)
+            if len(asked) == 2:
+                mount.unmount()
+            return None
+
+    surface = Surface(authority_of(Desk), principal="operator", policies=[Leaves()])
+    desk = Desk()
+    mount = surface.mount(desk)
+    heard: list[Event] = []
+    surface.subscribe(heard.append, types={EventType.INVOCATION_STARTED, EventType.INVOCATION_SETTLED})
+    error = failed(await start(surface, "a", Desk.act, "1"), "COMPONENT_UNMOUNTED")
+    assert error.details["outcome"] == "none" and len(asked) == 2
+    assert desk.log == [] and [event.type for event in heard] == [EventType.INVOCATION_SETTLED]
+
+
+@pytest.mark.requirement("4.0-another-principal-ends-the-surface")
+async def test_a_precondition_that_finds_the_person_gone_lets_nothing_run() -> None:
+    class Drawer(Component, type="drawer"):
+        """A drawer."""
+
+        @action
+        def open(self) -> None:
+            """Open it."""
+            ran.append(1)
+
+        @open.precondition
+        def _(self) -> None:
+            person[0] = None
+            surface.snapshot(AGENT)
+
+    ran: list[int] = []
+    person: list[Principal | None] = [Principal("operator")]
+    surface = Surface(authority_of(Drawer), principal=lambda: person[0])
+    surface.mount(Drawer())
+    failed(await surface.connect(AGENT).call(Drawer.open), "COMPONENT_UNMOUNTED")
+    assert ran == []
+
+
+@pytest.mark.requirement("9.1-one-settled-per-started")
+async def test_a_listener_that_ends_the_surface_while_it_ends_settles_each_call_once() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    mount = surface.mount(Desk())
+    surface.subscribe(lambda event: surface.dispose(), types={EventType.INVOCATION_SETTLED})
+    tasks = [start(surface, name, Desk.read, name, id=name) for name in ("a", "b", "c")]
+    await turns()
+    mount.unmount()
+    errors = [failed(await task).code for task in tasks]
+    assert errors == ["COMPONENT_UNMOUNTED", "CANCELLED", "CANCELLED"]
+    settled = [str(entry.invocation) for entry in journal(surface) if entry.type == "invocation"]
+    assert sorted(settled) == ["a", "b", "c"]
+
+
+@pytest.mark.requirement("4.11-dispose")
+def test_a_surface_that_is_disposed_outside_its_loop_ends_what_runs() -> None:
+    loop = asyncio.new_event_loop()
+    surface = Surface(authority_of(Desk), principal="operator")
+    desk = Desk()
+    surface.mount(desk)
+
+    async def begin() -> "asyncio.Task[Outcome]":
+        running = start(surface, "a", Desk.act, "1")
+        await turns()
+        return running
+
+    running = loop.run_until_complete(begin())
+    assert desk.inside == 1
+    surface.dispose()
+    failed(loop.run_until_complete(running), "CANCELLED")
+    loop.run_until_complete(turns())
+    loop.close()
+    assert desk.inside == 0

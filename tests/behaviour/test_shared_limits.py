@@ -100,6 +100,11 @@ async def test_the_limits_of_network_doors_are_settable_and_off_only_by_name_wit
     found = [each.found for each in surface.findings() if each.kind is FindingKind.LOOSENED_LIMIT]
     assert any("network_calls is 0" in text for text in found)
     assert any("network_writes is 0" in text for text in found)
+    writes = opened(clock=clock, limits=Limits(network_calls=0, network_writes=1))
+    output(await call(writes, "view:desk.put"))
+    failed(await call(writes, "view:desk.put"), "RATE_LIMITED")
+    for _ in range(100):
+        output(await call(writes))
     tight = opened(clock=clock, limits=Limits(network_calls=2, network_writes=1, network_s=100))
     output(await call(tight, "view:desk.put"))
     failed(await call(tight, "view:desk.put"), "RATE_LIMITED")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import assert_never
 
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import Ask
@@ -49,7 +50,7 @@ def dispatch(call: Call, part: Part) -> Later | None:
 
 
 async def _gate(call: Call, part: Part) -> None:
-    if call.waited:
+    if call.waited:  # pragma: no branch - before Python 3.12 no task starts at once, so that every call here has waited
         await _look_again(call, part)
     if call.covered is not None:
         call.standing = await _use_up(call, call.covered, part.broker)
@@ -94,6 +95,8 @@ async def _look_again(call: Call, part: Part) -> None:
             raise Refusal(capability_not_available(sight.reason or ""), why=sight.why, cause=sight.cause)
         case State.AVAILABLE:
             pass
+        case _:
+            assert_never(sight.state)
     if bound.chain.has_authorize:
         deny, votes = await bound.chain.authorize(viewer.context(bound, charges=False))
         call.votes = (*call.votes, *votes)

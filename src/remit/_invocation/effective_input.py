@@ -58,8 +58,6 @@ def again(bound: Bound, input: Mapping[str, object] | None, part: Part) -> bytes
     """The canonical effective input that this raw input makes of another mount; None when it makes none (SPEC 7.12)."""
     agent_input = bound.plan.agent_input
     given, _ = agent_input.repair(take({} if input is None else input)[0], part.limits.repairs)
-    if not agent_input.is_valid(given):
-        return None
     try:
         return canonical(_bound(bound, part, _object(agent_input.fill(given))))
     except Refusal:

@@ -167,9 +167,8 @@ class Pipeline:
             if isinstance(error, KeyboardInterrupt):
                 raise
             return
-        if call.outcome is None:
-            left = call.timeout_s - (self._clock.monotonic() - call.begun)
-            call.timer = self._clock.call_later(left, partial(self._expired, call))
+        left = call.timeout_s - (self._clock.monotonic() - call.begun)
+        call.timer = self._clock.call_later(left, partial(self._expired, call))
         call.waited = call.waited or not _EAGER  # the task begins in another turn of the loop
         call.task = asyncio.Task(self._go_on(call, later, steps), loop=asyncio.get_running_loop(), **_EAGER)
 
@@ -222,9 +221,8 @@ class Pipeline:
         self._finish(call)
 
     def _hand_over(self, call: Call, outcome: Outcome) -> None:
-        if call.outcome is None:
-            settle.repeat(call, outcome)
-            self._finish(call)
+        settle.repeat(call, outcome)
+        self._finish(call)
 
     def _finish(self, call: Call) -> None:
         self._running.pop(call, None)
@@ -242,10 +240,8 @@ class Pipeline:
 
     def _thread_ended(self, call: Call, work: Job, over: "asyncio.Future[None]") -> None:
         """The thread of a call that was answered before has come back: its place is free only now (SPEC 6.6, 6.9)."""
-        if call.release is not None:
-            call.release()
-        if over.cancelled():
-            return
+        assert call.release is not None  # it was admitted before it got a thread
+        call.release()
         try:
             work.take()
             settle.late(call, None, self._settle, None)

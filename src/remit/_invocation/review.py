@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import assert_never
 
 from remit._base.clock import Clock
 from remit._contract.plan import Plan
@@ -49,6 +50,8 @@ def _decide(call: Call, decision: Deny | Required | None) -> None:
         case None:
             if needs_person(call.live.plan.descriptor, call.consumer):
                 call.confirmation_needed = Required(standing=may_stand(call.live.plan, call.consumer))
+        case _:
+            assert_never(decision)
 
 
 def needs_person(descriptor: Descriptor, consumer: Consumer) -> bool:
