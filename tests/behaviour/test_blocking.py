@@ -415,3 +415,43 @@ async def test_a_blocking_navigation_settles_when_its_handler_settles() -> None:
     mount.unmount()
     hold.let()
     assert output(await running) == "/reports"
+
+
+@pytest.mark.requirement("6.9-progress-from-a-thread")
+def test_progress_that_a_thread_reports_after_the_loop_was_closed_reaches_nobody_and_raises_nothing() -> None:
+    begun, go_on, over = threading.Event(), threading.Event(), threading.Event()
+    raised: list[BaseException] = []
+    heard: list[Progress] = []
+
+    class Press(Component, type="press"):
+        """A press."""
+
+        @action(blocking=True)
+        def run(self, call: Context) -> None:
+            """Run."""
+            begun.set()
+            go_on.wait(PATIENCE_S)
+            try:
+                call.progress(1)
+            except BaseException as error:
+                raised.append(error)
+                raise
+            finally:
+                over.set()
+
+    async def begin() -> None:
+        surface = Surface(authority_of(Press), principal="operator")
+        surface.mount(Press())
+        running = asyncio.create_task(surface.connect(AGENT).call(Press.run, progress=heard.append))
+        await turns()
+        assert await asyncio.to_thread(begun.wait, PATIENCE_S)
+        surface.dispose()
+        failed(await running, "CANCELLED")
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(begin())
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+    go_on.set()
+    assert over.wait(PATIENCE_S)
+    assert (raised, heard) == ([], [])

@@ -8,6 +8,7 @@ from typing import TypeVar
 import pytest
 
 from remit import Component, DefinitionError, Ok, Surface, SurfaceFromThread, action, observation
+from remit._surface import threads as threads_of
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
 
 T = TypeVar("T")
@@ -176,6 +177,38 @@ def test_a_loop_that_ends_while_somebody_waits_lets_go_of_them() -> None:
     waiting[0].join(20)
     assert not waiting[0].is_alive()
     assert [str(error) for error in raised] == ["the event loop of this surface ended before it answered"]
+
+
+@pytest.mark.requirement("4.0-from-thread-never-deadlocks")
+def test_a_loop_that_stops_with_nobody_cancelled_lets_go_of_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads_of, "LOOK_S", 0.01)
+    loop = asyncio.new_event_loop()
+    raised: list[str] = []
+    waiting: list[threading.Thread] = []
+
+    async def begin() -> Surface:
+        surface, _, threads = lit()
+        started = asyncio.Event()
+        surface.subscribe(lambda event: started.set())
+
+        def work() -> None:
+            try:
+                threads.call(AGENT, Lamp.hang)
+            except RuntimeError as error:
+                raised.append(str(error))
+
+        waiting.append(threading.Thread(target=work))
+        waiting[0].start()
+        await asyncio.wait_for(started.wait(), 20)
+        return surface
+
+    surface = loop.run_until_complete(begin())
+    waiting[0].join(20)
+    assert not waiting[0].is_alive()
+    assert raised == ["the event loop of this surface ended before it answered"]
+    surface.dispose()
+    loop.run_until_complete(turns())
+    loop.close()
 
 
 @pytest.mark.requirement("4.0-from-thread-after-dispose")

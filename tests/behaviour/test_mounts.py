@@ -527,3 +527,13 @@ async def test_an_approval_that_takes_longer_than_the_deadline_lets_the_call_run
     await surface.confirmations.approve(request.id, OPERATOR)
     await asyncio.wait_for(waiting, 10)
     assert panel.value == 0
+
+
+@pytest.mark.requirement("4.1-parents")
+def test_what_is_mounted_below_a_rejected_mount_is_rejected_too() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    surface.mount(Panel())
+    rejected = surface.mount(Panel())
+    below = surface.mount(Panel(), "below", parent=rejected)
+    assert (rejected.status, below.status, below.registration_id) == ("rejected", "rejected", None)
+    assert len(surface.mounted(Panel)) == 1

@@ -574,3 +574,24 @@ async def test_a_grant_revoked_while_the_person_thinks_stops_the_call_and_keeps_
     assert view is not None and view.status == "approved" and panel.ran == []
     allowed[0] = True
     output(await agent.call(Panel.put, confirmation=asked))
+
+
+@pytest.mark.requirement("8.2-author-facing")
+def test_what_only_has_the_name_of_a_policy_is_refused_when_it_would_have_to_decide() -> None:
+    class Looks:
+        """Looks like a policy to whoever reads declarations."""
+
+        name = "looks"
+
+    class Table(Component, type="table", policies=(cast(Any, Looks()),)):
+        """A table."""
+
+        @observation
+        def read(self) -> int:
+            """Read."""
+            return 1
+
+    surface = Surface(authority_of(Table), principal="operator")
+    with pytest.raises(DefinitionError, match="is not a Policy"):
+        surface.mount(Table())
+    assert surface.snapshot(AGENT).components == ()

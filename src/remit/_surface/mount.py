@@ -38,11 +38,6 @@ class Mount:
         self._registration = registration
 
     @property
-    def registration(self) -> Registration | None:
-        """The registration behind it, for mounting children below it; None when it was rejected."""
-        return self._registration
-
-    @property
     def registration_id(self) -> str | None:
         """The opaque id of this mount lifetime."""
         return None if self._registration is None else self._registration.id

@@ -73,3 +73,14 @@ async def test_a_cancelled_ticket_is_passed_over() -> None:
     first.cancel()
     lane.leave(A)
     await asyncio.wait_for(second, 1)
+
+
+async def test_a_place_that_was_offered_too_late_is_nobodys_to_give_back() -> None:
+    lane = Lane(1, 1, 2)
+    assert lane.enter(A)
+    late = lane.queue(B)
+    assert late is not None
+    late.set_result(False)  # its time was over, and the place was given back in the same turn
+    lane.leave(A)
+    lane.give_up(B, late)
+    assert lane.idle and lane.enter(A)

@@ -64,3 +64,9 @@ def test_what_is_no_exception_of_the_application_passes() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Entered(None).attempt(stopping)
+
+
+def test_without_a_clock_nothing_is_measured() -> None:
+    def work() -> None: ...
+
+    assert Entered(None).watched(work) is work

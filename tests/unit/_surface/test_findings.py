@@ -31,3 +31,4 @@ def test_no_more_than_a_thousand_functions_are_kept_and_each_by_its_longest_time
 def test_a_function_is_named_with_file_and_line_and_without_folders() -> None:
     assert named(named).startswith("named (findings.py:") and "/" not in named(named)
     assert named(Job()) == "Job"
+    assert named(partial(partial(named))).startswith("named (findings.py:")
