@@ -181,8 +181,6 @@ def _ecmascript(number: float) -> str:
     sign = "-" if number < 0 else ""
     mantissa, _, exponent = repr(abs(number)).partition("e")
     whole, _, fraction = mantissa.partition(".")
-    if fraction == "0":
-        fraction = ""
     digits = (whole + fraction).lstrip("0")
     leading = len(whole + fraction) - len(digits)
     point = len(whole) - leading + int(exponent or 0)  # the value is 0.DIGITS times ten to this power

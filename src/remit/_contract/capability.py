@@ -5,7 +5,7 @@ import inspect
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from types import FunctionType, MappingProxyType
+from types import FrameType, FunctionType, MappingProxyType
 from typing import Any, ClassVar, Concatenate, Final, Generic, Literal, Never, ParamSpec, Self, TypeVar, overload
 
 from remit._contract.options import Options, Place
@@ -215,12 +215,10 @@ _PASSED_OVER: Final = frozenset({"abc", "dataclasses", "typing", "remit"})
 
 def place_of_caller() -> str | None:
     """The nearest place outside this package, `abc` and `dataclasses`: where a declaration was written."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] in _PASSED_OVER:
-        if frame.f_back is None:
-            return None
         frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return None if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def check_function(at: Place, role: str, function: object, *, only_self: bool) -> None:

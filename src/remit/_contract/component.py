@@ -58,7 +58,8 @@ class Declaration:
 class _ComponentMeta(ABCMeta):
     """Refuses what would replace a sealed capability. Built on ABCMeta, so abstract mixins and generics fit."""
 
-    if not TYPE_CHECKING:  # with it, checkers would accept any assignment to a component class
+    # With it, checkers would accept any assignment to a component class.
+    if not TYPE_CHECKING:  # pragma: no branch - only a checker takes the other way
 
         def __setattr__(cls, name, value):
             held = cls.__dict__.get(name)

@@ -15,11 +15,12 @@ _DO: Final = "remit compile; review; commit"
 
 
 def check_recorded(rows: ComponentRows, manifest: Manifest) -> None:
-    """Compare every field of a class with the contract; the first difference is a CONTRACT_MISMATCH that names it."""
+    """Compare every field of a class with the contract; the first difference is a CONTRACT_MISMATCH that names it.
+
+    The component is recorded; that is looked up before there are rows.
+    """
     declaration = rows.declaration
-    recorded = manifest.components.get(declaration.type)
-    if recorded is None:
-        raise not_recorded(declaration.at)
+    recorded = manifest.components[declaration.type]
     live = {row.capability.id: row for row in rows.capabilities}
     for capability_id, row in live.items():
         block = manifest.capabilities.get((declaration.type, capability_id))

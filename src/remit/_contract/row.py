@@ -118,8 +118,7 @@ def _row(
     try:
         if isinstance(capability, Reference):
             return _reference_row(declaration, attribute, capability, operations)
-        if isinstance(capability, Method):
-            return _method_row(declaration, attribute, capability, namespace)
+        return _method_row(declaration, attribute, cast("Method[object, ..., object]", capability), namespace)
     except DefinitionError as problem:
         if problem.place is not None:
             raise
@@ -131,7 +130,6 @@ def _row(
             do=problem.do,
             facts=problem.facts,
         ) from problem.__cause__
-    raise TypeError(f"{type(capability).__name__} is no kind of capability")
 
 
 def _method_row(

@@ -34,11 +34,9 @@ def outcome_to_json(outcome: Outcome) -> dict[str, object]:
         "surfaceVersion": outcome.surface_version,
         "surfaceChanged": outcome.surface_changed,
     }
-    match outcome:
-        case Ok():
-            form["output"] = outcome.output
-            if outcome.untrusted:
-                form["untrusted"] = untrusted_to_json(outcome.untrusted)
-        case Failed():
-            form["error"] = error_to_json(outcome.error)
+    if isinstance(outcome, Failed):
+        return {**form, "error": error_to_json(outcome.error)}
+    form["output"] = outcome.output
+    if outcome.untrusted:
+        form["untrusted"] = untrusted_to_json(outcome.untrusted)
     return form

@@ -294,9 +294,10 @@ def _rooted(
 ) -> dict[str, object]:
     raw.pop("title", None)
     properties: dict[str, Any] = raw.setdefault("properties", {})
-    for name in properties:
-        if name not in names:
-            raise _invalid(subject, f"a parameter is published under the alias `{name}`", "rename the parameter")
+    for name in sorted(properties.keys() - set(names)):
+        raise _invalid(subject, f"a parameter is published under the alias `{name}`", "rename the parameter")
+    for name in sorted(set(names) - properties.keys()):
+        raise _invalid(subject, f"`{name}` has the name of another parameter as its alias", "remove the alias")
     for name, default in defaults.items():
         properties[name] = {**properties[name], "default": default}
     return raw

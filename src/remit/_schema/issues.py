@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final
+from typing import Any, Final, cast
 
 import jsonschema_rs
 
@@ -48,6 +48,7 @@ _LIMITS: Final = {
 }
 
 
+_NO_KEYS: Final = "no keys are allowed here"
 _COUNTED: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
 
 
@@ -93,10 +94,9 @@ def _rule(keyword: str, allowed: object) -> str:
         return f"must be {_FORMATS.get(str(allowed), str(allowed))}"
     if keyword == "uniqueItems":
         return "must have no equal items"
-    sentence = _LIMITS.get(keyword)
-    if sentence is None:
-        return f"breaks the rule {keyword}"
-    text = sentence.format(_printed(allowed))
+    if keyword == "falseSchema":  # what the engine says of a closed object without properties; it names no key
+        return _NO_KEYS
+    text = _LIMITS.get(keyword, f"breaks the rule {keyword}").format(_printed(allowed))
     return text.removesuffix("s") if keyword in _COUNTED and allowed == 1 else text
 
 
@@ -107,10 +107,7 @@ def _either(kinds: Iterable[str]) -> str:
 
 def _printed(allowed: object) -> str:
     """An allowed value as JSON; it comes from the schema, never from the caller."""
-    if isinstance(allowed, (str, int, float, bool, dict, list)) or allowed is None:
-        text = canonical(allowed).decode("utf-8")
-    else:
-        text = str(allowed)
+    text = canonical(cast(Json, allowed)).decode("utf-8")
     return text if len(text) <= _MAX_LISTED else text[: _MAX_LISTED - 1] + "…"
 
 
@@ -128,29 +125,22 @@ def _listed(values: list[Json]) -> str:
 
 
 def _unknown_keys(error: jsonschema_rs.ValidationError, schema: Mapping[str, Json]) -> Iterator[_Found]:
-    unexpected: object = error.kind.value
-    if not isinstance(unexpected, list):
-        return
+    unexpected = cast("list[str]", error.kind.value)
     known = _properties(schema, error.schema_path[:-1])
     for key in islice(unexpected, _MAX_ISSUES):
-        path = join([*error.instance_path, str(key)])
-        yield path, f"unknown key {segment(str(key))}; {_nearest(str(key), known)}", False
+        yield join([*error.instance_path, key]), f"unknown key {segment(key)}; {_nearest(key, known)}", False
 
 
 def _properties(schema: Mapping[str, Json], steps: Iterable[str | int]) -> list[str]:
-    node: Json = dict(schema)
-    for step in steps:
-        if isinstance(node, dict):
-            node = node.get(str(step))
-        elif isinstance(node, list) and isinstance(step, int) and step < len(node):
-            node = node[step]
-    properties = node.get("properties") if isinstance(node, dict) else None
-    return list(properties) if isinstance(properties, dict) else []
+    node: Any = schema
+    for step in steps:  # the engine's own way through this schema
+        node = node[step]
+    return list(node.get("properties", {}))
 
 
 def _nearest(key: str, known: list[str]) -> str:
     if not known:
-        return "no keys are allowed here"
+        return _NO_KEYS
     lowered = {name.lower(): name for name in reversed(known)}
     close = difflib.get_close_matches(key[:MAX_SEGMENT].lower(), list(lowered), n=1, cutoff=_NEAR)
     if close:

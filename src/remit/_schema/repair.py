@@ -224,7 +224,7 @@ def _kinds(value: Json) -> frozenset[str]:
             return frozenset({"string"})
         case list():
             return frozenset({"array"})
-        case dict():
+        case _:
             return frozenset({"object"})
 
 

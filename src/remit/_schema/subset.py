@@ -352,10 +352,8 @@ class _Rewriter:
         if not compile_schema(judged).is_valid(node["default"]):
             raise self._refuse(path, "the default breaks the field's own schema", "a default that is valid")
 
-    def _height(self, node: Json) -> int:
+    def _height(self, node: Node) -> int:
         """Levels from a node down; the way through `$ref` counts, so that sharing hides no depth."""
-        if not isinstance(node, dict):
-            return 1
         heights = [1]
         reference = node.get("$ref")
         if isinstance(reference, str):
@@ -363,14 +361,11 @@ class _Rewriter:
             if name not in self._heights:
                 self._heights[name] = self._height(self._defs[name])
             heights.append(self._heights[name])
-        properties = node.get("properties")
-        if isinstance(properties, dict):
-            heights += [1 + self._height(child) for child in properties.values()]
+        properties = cast("dict[str, Node]", node.get("properties", {}))
+        heights += [1 + self._height(child) for child in properties.values()]
         if "items" in node:
-            heights.append(1 + self._height(node["items"]))
-        branches = node.get("anyOf")
-        if isinstance(branches, list):
-            heights += [self._height(branch) for branch in branches]
+            heights.append(1 + self._height(cast(Node, node["items"])))
+        heights += [self._height(branch) for branch in cast("list[Node]", node.get("anyOf", []))]
         return max(heights)
 
 

@@ -1,10 +1,14 @@
 import enum
+import inspect
+import sys
 import uuid
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import orjson
 import pytest
 import rfc8785
 
@@ -187,3 +191,32 @@ def test_a_refusal_for_size_or_depth_names_no_place() -> None:
         with pytest.raises(NotJson) as caught:
             take(value, max_bytes=room)
         assert caught.value.path == ""
+
+
+def far_down(levels: int, ask: Callable[[], str]) -> str:
+    """What `ask` answers that many calls further down the stack."""
+    return ask() if levels == 0 else far_down(levels - 1, ask)
+
+
+def test_near_the_end_of_the_stack_a_deep_value_is_refused_and_breaks_nothing() -> None:
+    value: list[object] = []
+    for _ in range(200):
+        value = [value]
+
+    def ask() -> str:
+        try:
+            take(value)
+        except NotJson as refusal:
+            return refusal.reason
+        return "taken"
+
+    left = sys.getrecursionlimit() - len(inspect.stack(0))
+    # From Python 3.12 on, comparing lists does not use up the stack of Python.
+    assert far_down(left - 150, ask) == ("nested too deeply" if sys.version_info < (3, 12) else "taken")
+    assert ask() == "taken"
+
+
+@pytest.mark.parametrize("text", [b"no json", b"[1,]", b"\xff"])
+def test_a_prepared_fragment_is_no_json_value(text: bytes) -> None:
+    with pytest.raises(NotJson, match="Fragment"):
+        take({"a": orjson.Fragment(text)})

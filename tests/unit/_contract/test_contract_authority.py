@@ -1,17 +1,22 @@
 """The contract as the live wing meets it: loaded, verified, compared with live classes (SPEC 3.7 to 3.9)."""
 
 import json
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
-from remit._contract.authority import Authority
+from remit._base.boundary import Json
+from remit._contract.authority import COMPILING, Authority
 from remit._contract.component import Component
 from remit._contract.decorators import action, observation
 from remit._contract.manifest import Manifest, assemble, parse
-from remit._contract.operation import OperationRecord, record_of
+from remit._contract.mismatch import check_recorded
+from remit._contract.operation import OperationRecord, record_from_json, record_of
 from remit._contract.reference import reference
 from remit._contract.row import rows_of
 from remit._model.answers import Refused
@@ -360,3 +365,108 @@ def test_two_components_may_refer_to_one_operation() -> None:
     authority = Authority(contract(cls, Other))
     assert authority.seal(Other).plans[0].id == authority.seal(cls).plans[2].id
     assert authority.seal(Other).plans[0].approver is None
+
+
+def described_at(city: str, *, needed: bool = False) -> type:
+    """One class whose input has two fields, which differ in the second field, or in what is needed."""
+    if needed:
+
+        class Needed(Component, type="t.table"):
+            """A table."""
+
+            @action
+            def filter(self, a: int, city: Annotated[str, Field(description="Milan")]) -> None:
+                """Filter."""
+
+        return Needed
+
+    class Table(Component, type="t.table"):
+        """A table."""
+
+        @action
+        def filter(self, a: int, city: Annotated[str, Field(description=city)] = "") -> None:
+            """Filter."""
+
+    return Table
+
+
+@pytest.mark.requirement("3.8-a-mismatch-shows-both-sides")
+def test_a_field_that_changed_is_named_and_its_equal_neighbours_are_not() -> None:
+    with pytest.raises(DefinitionError) as caught:
+        Authority(contract(described_at("Milan"))).seal(described_at("Rome"))
+    assert caught.value.facts == (
+        ("field", "city"),
+        ("declared", '{"default": "", "description": "Rome", "type": "string"}'),
+        ("recorded", '{"default": "", "description": "Milan", "type": "string"}'),
+    )
+
+
+@pytest.mark.requirement("3.8-a-mismatch-shows-both-sides")
+def test_inputs_that_differ_beside_their_fields_are_shown_whole() -> None:
+    class Table(Component, type="t.table"):
+        """A table."""
+
+        things = reference("domain:things.move")
+
+    def recorded(**further: Any) -> dict[str, OperationRecord]:
+        base: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}, **further}
+        operation = backend.get("things.disable")
+        assert operation is not None
+        return {"things.move": replace(record_of(operation), name="things.move", input_schema=base)}
+
+    live, known = rows_of(Table, recorded(required=["a"])), rows_of(Table, recorded())
+    manifest = assemble([known.block], [row.block for row in known.capabilities], recorded(), exposure={}, policies=())
+    with pytest.raises(DefinitionError) as caught:
+        check_recorded(live, manifest)
+    assert caught.value.facts == (
+        ("declared", '{"properties": {"a": {"type": "integer"}}, "required": ["a"], "type": "object"}'),
+        ("recorded", '{"properties": {"a": {"type": "integer"}}, "type": "object"}'),
+    )
+
+
+def test_a_pending_authority_opens_nothing_at_any_door(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COMPILING, "1")
+    assert Authority.load(beside=__file__).reach("mcp") == {}
+
+
+def test_without_a_project_the_search_ends_at_the_root(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no remit\.contract\.json beside app\.py"):
+        Authority.load(beside=str(tmp_path / "app.py"))
+
+
+def test_a_source_tree_that_was_never_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = contract(table()).to_bytes()
+    monkeypatch.setattr(sys, "path", [])
+    bare = contract(table()).to_bytes()
+    assert json.loads(bare)["generator"] == "remit"
+    assert json.loads(installed)["generator"].startswith("remit ")
+
+
+def test_an_exposure_of_a_door_that_there_is_not_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="there is no door 'window'") as caught:
+        contract(table(), exposure={"window": ["view:**"]})
+    assert "mcp" in (caught.value.do or "")
+
+
+def test_every_parameter_goes_to_a_precondition_that_takes_whatever_there_is() -> None:
+    class Table(Component, type="t.table"):
+        """A table."""
+
+        @action
+        def select(self, ids: list[str], ctx: Context, mode: str = "a") -> None:
+            """Select."""
+
+        @select.precondition
+        def _(self, **given: object) -> Refused | None:
+            return None
+
+    (select,) = Authority(contract(Table)).seal(Table).plans
+    assert select.precondition_parameters == ("ids", "mode", "ctx")
+
+
+@pytest.mark.parametrize(("part", "value"), [("name", 5), ("tags", [1]), ("input", []), ("output", "text")])
+def test_a_block_whose_parts_are_of_another_type_is_no_operation(part: str, value: Json) -> None:
+    block = operations()["things.disable"].to_json()
+    assert record_from_json(block).to_json() == block
+    with pytest.raises(TypeError, match="expected"):
+        record_from_json({**block, part: value})

@@ -1,6 +1,8 @@
 """What a component class is, what it refuses, and in which words (SPEC 2, 3.1 to 3.4, 3.10)."""
 
+import _thread
 import asyncio
+import queue
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,12 +12,13 @@ from typing import Any, Generic, Literal, TypeVar
 
 import pytest
 
-from remit._contract.capability import Action, Observation
+from remit._contract.capability import Action, Observation, place_of_caller
 from remit._contract.component import Component, declaration_of
 from remit._contract.decorators import action, observation
 from remit._contract.reference import Reference, reference
 from remit._model.answers import Refused, Unavailable
 from remit.errors import DefinitionCode, DefinitionError
+from remit.policies import authenticated
 
 
 class Table(Component, type="t.table", title="Table", tags=("a",)):
@@ -259,6 +262,12 @@ REFUSALS = {
     HEAD + ACT.format('(reason="because")'): "reason= says why a level is below its default, and none is",
     HEAD + ACT.format("(idempotent=1)"): "idempotent= is True or False",
     HEAD + ACT.format("(approver='')"): "approver is empty",
+    HEAD + ACT.format("(title=5)"): "title= is text, not int",
+    HEAD + ACT.format("(timeout=601)"): "[LIMIT_EXCEEDED] t.a.act: timeout= is at most 600 seconds",
+    HEAD + ACT.format("(deprecated='yes')"): "deprecated= is True or False",
+    HEAD + ACT.format("(policies='p')"): "policies= is a collection of policies, not 'p'",
+    HEAD + ACT.format("(policies=(authenticated(), authenticated()))"): "the policy 'authenticated' stands twice",
+    HEAD + '    x = reference("domain:a", description="x" * 501)\n': "[LIMIT_EXCEEDED] domain:a: description has 501",
     HEAD + ACT.format("") + "    @act.precondition\n    def _(self, y): ...\n": "its precondition takes 'y'",
     HEAD + "    @action\n    @staticmethod\n    def act() -> None: ...\n": "not staticmethod",
     HEAD + "    @action\n    def act() -> None:\n        '''Act.'''\n": "takes no instance",
@@ -273,6 +282,7 @@ REFUSALS = {
 @pytest.mark.parametrize("source", REFUSALS)
 def test_a_declaration_that_cannot_stand_says_what_where_and_why(source: str) -> None:
     names = {"Component": Component, "observation": observation, "action": action, "reference": reference}
+    names["authenticated"] = authenticated
     with pytest.raises(DefinitionError) as caught:
         exec(compile(source, "<t>", "exec"), {**names, "__name__": "t"})  # noqa: S102 - the text is in this file
     assert REFUSALS[source] in str(caught.value)
@@ -310,3 +320,12 @@ def test_every_keyword_of_a_declaring_function_arrives_as_the_option_of_its_name
     values = {name: object() for name in keywords if name != "effect"}
     made = declare("domain:t.put", **values) if declare is reference else declare(**values)(lambda self: None)
     assert {name: getattr(made.options, name) for name in values} == values
+
+
+def test_a_declaration_made_by_nobody_outside_the_package_has_no_place() -> None:
+    made: dict[str, Any] = {"__name__": "remit.made", "place_of_caller": place_of_caller, "queue": queue.SimpleQueue()}
+    exec("def ask():\n    queue.put(place_of_caller())", made)  # noqa: S102 - a function of the package's own
+    _thread.start_new_thread(made["ask"], ())
+    assert made["queue"].get(timeout=10) is None
+    made["ask"]()
+    assert made["queue"].get(timeout=10).startswith("test_declarations.py:")

@@ -1,5 +1,7 @@
 """From a class to the rows of the contract: defaults, levels, schemas, bindings (SPEC 3.3 to 3.5, 3.11, 10.3)."""
 
+import subprocess
+import sys
 from typing import Annotated, Any, Generic, TypeVar
 
 import pytest
@@ -9,7 +11,7 @@ from remit._contract.component import Component
 from remit._contract.decorators import action, observation
 from remit._contract.operation import OperationRecord
 from remit._contract.reference import Reference, reference
-from remit._contract.row import rows_of
+from remit._contract.row import field_schema, rows_of
 from remit._model.answers import Refused
 from remit._model.consumer import Principal
 from remit._model.context import Context
@@ -282,3 +284,64 @@ def test_a_capability_replaced_behind_the_guard_is_found() -> None:
     type.__setattr__(Table, "read", None)
     with pytest.raises(DefinitionError, match="was replaced after its class was created"):
         rows_of(Table, NONE)
+
+
+def test_definitions_inside_definitions_stay_with_the_field_that_uses_them() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"outer": {"$ref": "#/$defs/Outer"}, "other": {"$ref": "#/$defs/Other"}, "plain": {}},
+        "$defs": {
+            "Outer": {"type": "object", "properties": {"inner": {"items": {"$ref": "#/$defs/Inner"}}}},
+            "Inner": {"type": "object", "properties": {"n": {"type": "integer"}}},
+            "Other": {"type": "object", "properties": {"m": {"type": "integer"}}},
+        },
+    }
+    outer, other = field_schema(schema, "outer"), field_schema(schema, "other")
+    assert outer["$defs"] == {name: schema["$defs"][name] for name in ("Inner", "Outer")}
+    assert other["$defs"] == {"Other": schema["$defs"]["Other"]}
+    assert field_schema(schema, "plain") == {}
+
+
+def test_a_reference_may_say_itself_whether_repeating_is_harmless(operations: Operations) -> None:
+    class Table(Component, type="t.table"):
+        """A table."""
+
+        said = reference("domain:server-mutation", idempotent=True)
+
+    class Silent(Component, type="t.silent"):
+        """A table."""
+
+        said = reference("domain:server-mutation")
+
+    assert blocks(Table, operations)["said"]["idempotent"] is True
+    assert blocks(Silent, operations)["said"]["idempotent"] is False
+
+
+WITHOUT_DOCSTRINGS = """
+from remit import Component, DefinitionError, action
+from remit._contract.row import rows_of
+
+class Table(Component, type="t.table", description="A table."):
+    @action
+    def select(self) -> None:
+        "Select."
+
+    @action(description="Said.")
+    def said(self) -> None:
+        "Dropped."
+
+try:
+    rows_of(Table, {})
+except DefinitionError as problem:
+    print(problem.subject, problem.rule, problem.do, sep="; ")
+"""
+
+
+def test_without_docstrings_a_class_stands_and_its_rows_say_what_is_missing() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-OO", "-c", WITHOUT_DOCSTRINGS], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert ran.stdout == (
+        "t.table.select; has no description, because Python ran with -OO and dropped docstrings; "
+        "run without -OO, or write description=\n"
+    )

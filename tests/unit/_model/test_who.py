@@ -76,3 +76,16 @@ def test_confirm_takes_effects_and_patterns_only() -> None:
     wrong: Any = [5]
     with pytest.raises(TypeError, match="is text, not int"):
         Consumer("c", kind="test", confirm=wrong)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Consumer("c", kind="test", grants="fleet"),
+        lambda: Consumer("c", kind="test", confirm="destructive"),
+        lambda: Decider("d", "fleet"),
+    ],
+)
+def test_one_text_is_no_collection_of_names(make: Callable[[], object]) -> None:
+    with pytest.raises(TypeError, match="is a collection of names, not one text"):
+        make()

@@ -335,3 +335,58 @@ async def test_an_override_of_what_decides_at_once_is_asked_and_makes_the_chain_
     assert not chain.prompt
     deny, _ = await chain.authorize(context())
     assert deny == Deny("waiting")
+
+
+class Breaks(Policy, name="breaks"):
+    """Raises where it is asked."""
+
+    def __init__(self, cause: BaseException) -> None:
+        self._cause = cause
+
+    def discover(self, ctx: PolicyContext) -> Decision:
+        raise self._cause
+
+    @at_once
+    def authorize(self, ctx: PolicyContext) -> Deny | None:
+        raise self._cause
+
+
+def test_what_decides_at_once_and_raises_denies_and_keeps_the_cause() -> None:
+    cause = ValueError("secret")
+    deny, votes = Chain([Prompt(), Breaks(cause), Prompt()]).authorize_at_once(context())
+    assert deny == Deny()
+    assert [(vote.policy, vote.decision, vote.cause) for vote in votes] == [
+        ("prompt", "allow", None),
+        ("breaks", "deny", cause),
+    ]
+
+
+def test_a_discover_that_raises_after_an_objection_hides_and_every_vote_is_known() -> None:
+    cause = ValueError("secret")
+    verdict = Chain([Sees(Disable("later"), "one"), Breaks(cause), Sees(Expose(), "two")]).discover(context())
+    assert verdict.decision == Hide()
+    assert [(vote.policy, vote.decision, vote.cause) for vote in verdict.votes] == [
+        ("one", "disable", None),
+        ("breaks", "hide", cause),
+        ("two", "expose", None),
+    ]
+
+
+def test_whoever_interrupts_the_program_interrupts_a_listing_too() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Chain([Breaks(KeyboardInterrupt())]).discover(context())
+
+
+def test_a_discover_that_gives_back_a_coroutine_hides_and_leaves_no_warning() -> None:
+    async def never() -> None: ...
+
+    verdict = Chain([Sees(never())]).discover(context())
+    assert verdict.decision == Hide()
+    assert str(verdict.votes[0].cause) == "policy sees: discover returned coroutine, which is no answer of discover"
+
+
+def test_a_context_of_its_own_has_counters_of_its_own() -> None:
+    one, other = context(tenant="a"), context(tenant="a")
+    assert one.counter("n").add(2) == 2
+    assert one.counter("n").value == 2
+    assert other.counter("n").value == 0

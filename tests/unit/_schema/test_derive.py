@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import pytest
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -19,6 +19,7 @@ from remit._schema.derive import (
     derive_output,
     return_hint,
 )
+from remit._schema.typed import open_variables
 from remit._schema.validate import Validator
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -52,6 +53,11 @@ class Filter(BaseModel):
         if value == "Atlantis":
             raise ValueError("secret rule text")
         return value
+
+
+class Depending(BaseModel):
+    low: int
+    high: int = Field(default_factory=lambda fields: fields["low"] + 1)
 
 
 class Span(BaseModel):
@@ -227,6 +233,12 @@ def wrong_default(self: object, x: int = None) -> None: ...  # type: ignore[assi
 def breaking_default(self: object, x: Annotated[int, Field(ge=1)] = 0) -> None: ...
 def infinite_default(self: object, x: float = float("inf")) -> None: ...
 def aliased(self: object, x: Annotated[int, Field(alias="y")]) -> None: ...
+def shadowed(self: object, x: Annotated[int, Field(alias="y")], y: int) -> None: ...
+def untitled(
+    self: object,
+    x: Annotated[int, Field(field_title_generator=lambda name, info: 5)],  # pyright: ignore[reportArgumentType]
+) -> None: ...
+def depending(self: object, x: Depending) -> None: ...
 def default_twice(self: object, x: Annotated[int, Field(default=3)]) -> None: ...
 def late(self: object, x: "OnlyForCheckers") -> None: ...
 def broken(self: object, x: Any) -> None: ...
@@ -251,6 +263,9 @@ def not_a_type(self: object, x: "1 + 'a'") -> None: ...  # type: ignore[valid-ty
         (breaking_default, "x: the default breaks", "valid"),
         (infinite_default, "x: the default is no JSON value", "annotated type"),
         (aliased, "alias `y`", "rename"),
+        (shadowed, "`x` has the name of another parameter as its alias", "remove the alias"),
+        (untitled, "input: field_title_generator", ""),
+        (depending, "x: a default computed from other fields", "a fixed default"),
         (default_twice, "`x` has its default inside `Field(…)`", "in the signature"),
         (late, "`OnlyForCheckers`, which does not exist at run time", "module level"),
         (broken, "cannot be evaluated", "a type"),
@@ -374,3 +389,18 @@ def test_a_naive_time_breaks_the_output_schema() -> None:
     value, _ = derived.dump(datetime(2026, 1, 31))  # noqa: DTZ001
     assert derived.schema is not None
     assert not Validator(derived.schema).is_valid(value)
+
+
+T = TypeVar("T")
+
+
+class Odd:
+    """No generic class, whatever it says."""
+
+    __parameters__ = "T"
+
+
+def test_open_type_variables_are_found_wherever_they_stand() -> None:
+    assert list(open_variables(dict[str, list[T]])) == ["T"]  # type: ignore[valid-type]
+    assert list(open_variables(list[int])) == []
+    assert list(open_variables(Odd)) == []

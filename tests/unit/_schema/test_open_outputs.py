@@ -4,9 +4,11 @@ import math
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from remit._base.boundary import NotJson
 from remit._schema.derive import derive_output
+from remit._schema.openness import openness_of, put_back
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,34 @@ def test_what_is_no_number_is_no_null_inside_a_declared_type_either() -> None:
     derived = derive_output(list[Any], namespace={}, subject="x")
     with pytest.raises(NotJson):
         derived.dump([math.nan])
+
+
+class Closed(BaseModel):
+    """Says everywhere what it takes."""
+
+    n: int
+
+
+class Open(BaseModel):
+    """Takes anything in one place."""
+
+    extra: Any
+
+
+def test_the_branch_that_fits_decides_what_is_put_back() -> None:
+    dump = derive_output(Closed | Open, namespace={}, subject="x").dump
+    assert dump(Closed(n=1))[0] == {"n": 1}
+    assert dump(Open(extra={"a": [None]}))[0] == {"extra": {"a": [None]}}
+    with pytest.raises(NotJson):
+        dump(Open(extra={1, 2}))
+
+
+def test_a_scalar_beside_open_lists_is_taken_as_it_was_written() -> None:
+    open_ = openness_of({"type": ["array", "null"], "items": {}})
+    assert put_back(open_, None, None) is None
+    given = {1}
+    assert put_back(open_, [1], [given]) == [given]
+
+
+def test_a_reference_that_leads_nowhere_opens_nothing() -> None:
+    assert openness_of({"$ref": "#/$defs/lost"}) is None

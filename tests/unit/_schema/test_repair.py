@@ -201,3 +201,14 @@ def test_a_validator_repairs_only_what_becomes_valid() -> None:
     for wrong in wrongs:
         repaired, done = judge.repair(wrong, 100)
         assert repaired is wrong and done == ()
+
+
+def test_a_branch_that_is_no_object_says_nothing_about_fields() -> None:
+    schema: dict[str, Json] = {"anyOf": [ITEMS, {"type": "null"}, OBJECT]}
+    assert repair(schema, {"n": "7", "text": "7"}, 100) == ({"n": 7, "text": "7"}, (Repair("n", "decimal-text"),))
+    assert repair(schema, {"m": "7"}, 100) == ({"m": "7"}, ())
+
+
+def test_a_field_that_may_hold_a_list_or_an_object_of_constants_is_read_by_their_types() -> None:
+    assert read({"enum": [[1], {"a": 1}]}, "[1]") == [1]
+    assert read({"const": {"a": 1}}, '{"a":1}') == {"a": 1}

@@ -136,6 +136,16 @@ def test_a_plain_oneof_of_tagged_branches_needs_its_discriminator() -> None:
         ({"title": 7}, "`title`"),
         ({"deprecated": "yes"}, "`deprecated`"),
         ({"examples": 7}, "`examples`"),
+        ({"$defs": []}, "`$defs` must be an object"),
+        ({"allOf": [{"type": "string"}], "minLength": 1}, "`allOf` beside other keywords"),
+        ({"oneOf": [], "discriminator": {}}, "without `propertyName`"),
+        ({"oneOf": [7], "discriminator": {"propertyName": "k"}}, "tag `k` does not decide"),
+        ({"oneOf": [{"required": ["k"], "properties": {"k": 7}}], "discriminator": {"propertyName": "k"}}, "tag `k`"),
+        ({"oneOf": [{"required": ["k"], "properties": {"k": {}}}], "discriminator": {"propertyName": "k"}}, "tag `k`"),
+        ({"$ref": "#/$defs/A", "minLength": 1, "$defs": {"A": {}}}, "`minLength` beside `$ref`"),
+        ({"$ref": 7}, "a `$ref` that is no text"),
+        ({"properties": []}, "`properties` must be an object"),
+        ({"additionalProperties": 7}, "`additionalProperties` must be a boolean"),
         ({"anyOf": []}, "`anyOf`"),
         ({"properties": {"a": {"items": {"type": "integer", "default": "x"}}}}, "a[]: the default breaks"),
         ({"type": "string", "format": "date", "default": "2026-02-30"}, "the default breaks"),
@@ -199,3 +209,20 @@ def test_mutual_recursion_is_refused_by_its_path() -> None:
         },
     }
     assert refused(schema).rule == "b.a: recursive type A"
+
+
+def test_an_empty_word_and_a_mark_that_is_false_say_nothing() -> None:
+    given = {"type": "array", "title": " \n", "uniqueItems": False, "items": True}
+    assert to_subset(given, subject="x", closed=True) == {"type": "array", "items": {}}
+
+
+def test_an_empty_schema_for_further_keys_takes_any() -> None:
+    given = {"type": "object", "additionalProperties": {}}
+    assert to_subset(given, subject="x", closed=True) == {"type": "object", "additionalProperties": True}
+
+
+def test_a_tag_may_have_several_values() -> None:
+    one = {"type": "object", "properties": {"k": {"enum": ["a", "b"]}}, "required": ["k"]}
+    other = {"type": "object", "properties": {"k": {"const": "c"}}, "required": ["k"]}
+    made = to_subset({"oneOf": [one, other], "discriminator": {"propertyName": "k"}}, subject="x", closed=False)
+    assert made == {"anyOf": [one, other]}

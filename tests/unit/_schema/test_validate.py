@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from remit._base.boundary import Json, take
+from remit._schema.judge import compile_schema
 from remit._schema.validate import Validator
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -225,3 +226,50 @@ def test_the_bounds_an_author_wrote_stay_when_they_are_narrower() -> None:
     assert validator.is_valid(-3)
     assert not validator.is_valid(-4)
     assert not validator.is_valid(1e21)
+
+
+def test_a_long_list_of_what_is_allowed_ends_in_an_ellipsis() -> None:
+    found = Validator({"enum": [f"value-{number:03}" for number in range(100)]}).issues("other")
+    assert found[0].message.startswith('must be one of "value-000", "value-001", ')
+    assert found[0].message.endswith(", …")
+    assert len(found[0].message) <= 330
+
+
+def test_a_strange_key_is_held_against_the_keys_of_its_own_place() -> None:
+    point: dict[str, Json] = {
+        "type": "object",
+        "properties": {"alpha": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {
+            "named": {"$ref": "#/$defs/Point"},
+            "either": {
+                "anyOf": [{"type": "string"}, {"type": "object", "properties": {}, "additionalProperties": False}]
+            },
+            "none": {"type": "object", "additionalProperties": False},
+            "rows": {"type": "array", "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/Point"}]}},
+        },
+        "additionalProperties": False,
+        "$defs": {"Point": point},
+    }
+    value: Json = {"named": {"alpho": 1}, "either": {"x": 1}, "none": {"x": 1}, "rows": [{"alpho": 1}]}
+    assert {issue.path: issue.message for issue in Validator(schema).issues(value)} == {
+        "named.alpho": "unknown key alpho; did you mean alpha?",
+        "either.x": "unknown key x; no keys are allowed here",
+        "none": "no keys are allowed here",
+        "rows[0].alpho": "unknown key alpho; did you mean alpha?",
+    }
+
+
+def test_a_reference_that_leads_nowhere_does_not_compile() -> None:
+    with pytest.raises(ValueError, match="lost"):
+        compile_schema({"$ref": "#/$defs/lost"})
+
+
+def test_no_bound_of_a_schema_reaches_beyond_a_safe_integer() -> None:
+    engine = compile_schema({"type": "integer", "minimum": -1e300, "maximum": 1e300})
+    assert engine.is_valid(2**53 - 1)
+    assert not engine.is_valid(1e21)
+    assert not engine.is_valid(-1e21)
