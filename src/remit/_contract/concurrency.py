@@ -1,7 +1,7 @@
 """Which calls wait for each other: `concurrency=` and the lane that follows from it (SPEC 6.6)."""
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, assert_never
 
 from remit._base.boundary import Json
 from remit._contract.capability import Capability
@@ -89,6 +89,8 @@ def concurrency_of(capability: Capability) -> Concurrency | None:
             return "capability"
         case Kind.OBSERVATION:
             return None
+        case _:
+            assert_never(capability.kind)
 
 
 def concurrency_block(concurrency: Concurrency | None) -> Json:
@@ -115,3 +117,5 @@ def turn_of(capability_id: str, concurrency: Concurrency | None) -> Turn | None:
             return Turn(name=capability_id, places=1)
         case "instance":
             return Turn(name="", places=1)
+        case _:
+            assert_never(concurrency)

@@ -9,6 +9,8 @@ from remit._model.consumer import Consumer, Principal
 from remit._policy.chain import Chain, PolicyFault
 from remit._policy.context import Counters, PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation, Required
+from remit._policy.guard import Restrict
+from remit._policy.meters import StoreUnavailable, _json
 from remit._policy.policy import Policy, at_once
 from remit.errors import Happened
 
@@ -390,3 +392,27 @@ def test_a_context_of_its_own_has_counters_of_its_own() -> None:
     assert one.counter("n").add(2) == 2
     assert one.counter("n").value == 2
     assert other.counter("n").value == 0
+
+
+def test_an_interruption_after_an_objection_or_of_what_decides_at_once_goes_through() -> None:
+    chain = Chain([Sees(Hide(), "one"), Breaks(KeyboardInterrupt())])
+    with pytest.raises(KeyboardInterrupt):
+        chain.discover(context())
+    with pytest.raises(KeyboardInterrupt):
+        Chain([Breaks(KeyboardInterrupt())]).authorize_at_once(context())
+
+
+async def test_without_a_store_a_shared_limit_is_unavailable() -> None:
+    with pytest.raises(StoreUnavailable, match="no store is there to keep this limit"):
+        await context().take("mine", calls=1, per_s=1)
+
+
+def test_one_text_is_no_collection_of_what_to_hide() -> None:
+    with pytest.raises(TypeError, match="takes several ids or patterns"):
+        Restrict(hide="view:a.b")
+
+
+@pytest.mark.parametrize("key", [["a"], ("a", b"b"), frozenset()])
+async def test_a_key_of_a_shared_limit_is_made_of_texts_and_numbers(key: object) -> None:
+    with pytest.raises(TypeError, match="a key of a shared limit is text, a number, None or a tuple"):
+        _json(key)  # type: ignore[arg-type]
