@@ -4,7 +4,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from remit._base.threads import NAME, Threads
+from remit._base.threads import NAME, Job, Threads
 
 PATIENCE_S = 30
 WHO: ContextVar[str] = ContextVar("WHO", default="nobody")
@@ -110,3 +110,26 @@ async def test_a_thread_that_cannot_be_made_leaves_its_place_free(monkeypatch: p
     job = threads.start(lambda: 1)
     await job.over
     assert job.take() == 1
+
+
+async def test_whoever_gave_up_on_running_work_is_told_nothing_when_it_is_over() -> None:
+    told: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+    threads, gate = Threads(1), threading.Event()
+    job = threads.start(lambda: gate.wait(PATIENCE_S))
+    job.over.cancel()
+    gate.set()
+    await _idle(threads)
+    await asyncio.sleep(0)
+    assert job.over.cancelled()
+    assert told == []
+
+
+async def test_work_that_was_taken_back_before_its_thread_came_to_it_does_not_run() -> None:
+    threads, ran = Threads(1), threading.Event()
+    job = Job(ran.set)
+    assert threads.drop(job)
+    threads._running = 1  # as it is while a thread serves
+    await asyncio.to_thread(threads._serve, job)
+    assert not ran.is_set()
+    assert threads.running == 0

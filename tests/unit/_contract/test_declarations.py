@@ -317,7 +317,7 @@ def test_a_method_that_is_not_decorated_is_nothing_to_agents() -> None:
 @pytest.mark.parametrize("declare", [observation, action, reference])
 def test_every_keyword_of_a_declaring_function_arrives_as_the_option_of_its_name(declare: Any) -> None:
     keywords = [each.name for each in signature(declare).parameters.values() if each.kind is each.KEYWORD_ONLY]
-    values = {name: object() for name in keywords if name != "effect"}
+    values: dict[str, Any] = {name: object() for name in keywords if name != "effect"}
     made = declare("domain:t.put", **values) if declare is reference else declare(**values)(lambda self: None)
     assert {name: getattr(made.options, name) for name in values} == values
 

@@ -413,6 +413,6 @@ def test_one_text_is_no_collection_of_what_to_hide() -> None:
 
 
 @pytest.mark.parametrize("key", [["a"], ("a", b"b"), frozenset()])
-async def test_a_key_of_a_shared_limit_is_made_of_texts_and_numbers(key: object) -> None:
+def test_a_key_of_a_shared_limit_is_made_of_texts_and_numbers(key: object) -> None:
     with pytest.raises(TypeError, match="a key of a shared limit is text, a number, None or a tuple"):
-        _json(key)  # type: ignore[arg-type]
+        _json(key)

@@ -91,14 +91,18 @@ def test_a_schema_is_said_in_a_few_words(schema: dict[str, Any], words: str) -> 
 
 
 def test_a_reference_is_read_as_what_it_names() -> None:
-    point = {"type": "object", "properties": {"x": {"type": "integer"}}, "additionalProperties": False}
-    named = {"type": "array", "items": {"$ref": "#/$defs/Point", "title": "Here"}, "$defs": {"Point": point}}
+    point: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "integer"}}, "additionalProperties": False}
+    named: dict[str, Any] = {
+        "type": "array",
+        "items": {"$ref": "#/$defs/Point", "title": "Here"},
+        "$defs": {"Point": point},
+    }
     assert differences(named, {"type": "array", "items": {**point, "title": "Here"}}) == ()
     (found,) = differences(named, {"type": "array", "items": point})
     assert (found.path, found.at, found.before) == ("[] title", At.WORDS, "Here")
 
 
 def test_lists_that_count_alike_differ_in_their_items_alone() -> None:
-    before = {"type": "array", "items": {"type": "string"}, "uniqueItems": False}
-    after = {"type": "array", "items": {"type": "null"}}
+    before: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "uniqueItems": False}
+    after: dict[str, Any] = {"type": "array", "items": {"type": "null"}}
     assert [found.path for found in differences(before, after)] == ["[]"]
