@@ -27,6 +27,7 @@ from remit._base.codes import RetryAdvice as RetryAdvice
 from remit._base.text import clean_line
 
 REASON_CHARACTERS = 200
+"""The usual of `Limits.runtime_text`; whoever knows the surface's own gives it as `most`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,9 @@ def capability_not_found() -> AgentError:
     return _error(ErrorCode.CAPABILITY_NOT_FOUND)
 
 
-def capability_not_available(reason: str) -> AgentError:
+def capability_not_available(reason: str, *, most: int = REASON_CHARACTERS) -> AgentError:
     """Listed, but not possible now; `reason` is the author's, the framework's or a policy's run-time text."""
-    return _error(ErrorCode.CAPABILITY_NOT_AVAILABLE, {"reason": clean_line(reason, REASON_CHARACTERS)})
+    return _error(ErrorCode.CAPABILITY_NOT_AVAILABLE, {"reason": clean_line(reason, most)})
 
 
 def ambiguous_instance(instances: Sequence[str]) -> AgentError:
@@ -126,19 +127,25 @@ def not_authenticated(origin: Origin = "client") -> AgentError:
     return _error(ErrorCode.NOT_AUTHENTICATED, {"origin": origin})
 
 
-def not_authorized(origin: Origin = "client", reason: str | None = None) -> AgentError:
+def not_authorized(
+    origin: Origin = "client", reason: str | None = None, *, most: int = REASON_CHARACTERS
+) -> AgentError:
     """A policy or a backend said no; `reason` only if the policy gave one."""
     details: dict[str, object] = {"origin": origin}
     if reason is not None:
-        details["reason"] = clean_line(reason, REASON_CHARACTERS)
+        details["reason"] = clean_line(reason, most)
     return _error(ErrorCode.NOT_AUTHORIZED, details)
 
 
 def precondition_failed(
-    reason: str, details: Mapping[str, object] | None = None, *, retry: RetryAdvice = RetryAdvice.WITH_CHANGES
+    reason: str,
+    details: Mapping[str, object] | None = None,
+    *,
+    retry: RetryAdvice = RetryAdvice.WITH_CHANGES,
+    most: int = REASON_CHARACTERS,
 ) -> AgentError:
     """The author's check, a handler's refusal, a failed binding or a backend's state said no."""
-    told = {**(details or {}), "reason": clean_line(reason, REASON_CHARACTERS)}
+    told = {**(details or {}), "reason": clean_line(reason, most)}
     return _error(ErrorCode.PRECONDITION_FAILED, told, retry=retry)
 
 

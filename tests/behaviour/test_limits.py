@@ -2,7 +2,8 @@
 
 import pytest
 
-from remit import Component, Invocation, Limits, Surface, Unavailable, action, q
+from remit import Component, Invocation, Limits, Refused, Surface, Unavailable, action, q
+from remit.policies import Deny, Policy, PolicyContext
 from tests.behaviour.conftest import AGENT, authority_of, failed
 
 
@@ -53,3 +54,61 @@ async def test_a_value_that_an_author_quotes_is_one_marked_line_that_cannot_clos
     reason = str(failed(await surface.connect(AGENT).call(Page.open)).details["reason"])
     quoted, _, rest = reason.removeprefix("“").partition("”")
     assert rest == " is locked" and len(quoted) == 60 and quoted.startswith("A 'name' x") and quoted.endswith("…")
+
+
+LONG = "r" * 1_000
+
+
+class Denying(Policy, name="denying"):
+    async def authorize(self, ctx: PolicyContext) -> Deny | None:
+        return Deny(reason=LONG)
+
+
+class Desk(Component, type="desk"):
+    """A desk."""
+
+    @action
+    def pushed(self) -> None:
+        """Pushed."""
+
+    @action
+    def closed(self) -> None:
+        """Closed."""
+
+    @closed.available
+    def _(self) -> Unavailable:
+        return Unavailable(LONG)
+
+    @action
+    def checked(self) -> None:
+        """Checked."""
+
+    @checked.precondition
+    def _(self) -> Refused | None:
+        return Refused(LONG)
+
+    @action
+    def refusing(self) -> None | Refused:
+        """Refuse."""
+        return Refused(LONG)
+
+    @action(policies=(Denying(),))
+    def denied(self) -> None:
+        """Denied."""
+
+
+@pytest.mark.requirement("17-every-limit")
+@pytest.mark.parametrize("most", [200, 400, 20])
+async def test_every_reason_is_cut_at_the_limit_of_run_time_text(most: int) -> None:
+    surface = Surface(authority_of(Desk), principal="operator", limits=Limits(runtime_text=most))
+    mounted = surface.mount(Desk())
+    mounted.update(available={"pushed": LONG})
+    agent = surface.connect(AGENT)
+    cut = "r" * (most - 1) + "…"
+    listed = {one.id: one.reason for one in agent.capabilities()}
+    assert (listed["view:desk.pushed"], listed["view:desk.closed"]) == (cut, cut)
+    for id in ("pushed", "closed", "checked", "refusing", "denied"):
+        error = failed(await surface.invoke(Invocation(f"view:desk.{id}"), AGENT))
+        assert error.details["reason"] == cut, id
+    mounted.update(enabled=False, reason=LONG)
+    assert {one.reason for one in agent.capabilities()} == {cut}

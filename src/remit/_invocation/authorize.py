@@ -88,11 +88,11 @@ def _weigh(call: Call, answer: tuple[Deny | None, Votes], seconds: float) -> Non
     call.policy_s += seconds
     call.votes = (*call.votes, *votes)
     if deny is not None:
-        raise refusal(deny)
+        raise refusal(deny, call.sight.site.limits.runtime_text)
 
 
-def refusal(deny: Deny) -> Refusal:
-    """A policy's refusal in the agent's terms."""
+def refusal(deny: Deny, most: int) -> Refusal:
+    """A policy's refusal in the agent's terms; its reason has `most` characters."""
     match deny.code:
         case ErrorCode.NOT_AUTHENTICATED:
             return Refusal(not_authenticated(), why=deny.reason)
@@ -100,4 +100,4 @@ def refusal(deny: Deny) -> Refusal:
             reason: LimitedReason = "store-unavailable" if isinstance(deny, Unmetered) else "rate"
             return Refusal(rate_limited(reason, deny.retry_after_ms or 1_000), why=deny.reason)
         case _:
-            return Refusal(not_authorized(reason=deny.reason))
+            return Refusal(not_authorized(reason=deny.reason, most=most))

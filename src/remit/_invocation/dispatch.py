@@ -32,7 +32,7 @@ class Part:
     viewer: Callable[[Consumer], Viewer]
     broker: Broker
     hub: EventHub
-    refuse: Callable[[Deny], Refusal]
+    refuse: Callable[[Deny, int], Refusal]
 
 
 def dispatch(call: Call, part: Part) -> Later | None:
@@ -92,7 +92,8 @@ async def _look_again(call: Call, part: Part) -> None:
         case State.HIDDEN:
             raise Refusal(capability_not_found(), why=sight.why)
         case State.UNAVAILABLE:
-            raise Refusal(capability_not_available(sight.reason or ""), why=sight.why, cause=sight.cause)
+            error = capability_not_available(sight.reason or "", most=viewer.site.limits.runtime_text)
+            raise Refusal(error, why=sight.why, cause=sight.cause)
         case State.AVAILABLE:
             pass
         case _:
@@ -101,6 +102,6 @@ async def _look_again(call: Call, part: Part) -> None:
         deny, votes = await bound.chain.authorize(viewer.context(bound, charges=False))
         call.votes = (*call.votes, *votes)
         if deny is not None:
-            raise part.refuse(deny)
+            raise part.refuse(deny, viewer.site.limits.runtime_text)
         if not bound.registration.live:
             raise Refusal(component_unmounted("mid-flight", Happened.NONE))

@@ -120,7 +120,8 @@ def _hold(call: Call, part: Part) -> None:
     """Hold what came against the author's own refusal and the deadline."""
     if isinstance(call.result, Refused):
         answer = call.result
-        raise Refusal(precondition_failed(answer.reason, {**answer.shown(), "outcome": answer.outcome.value}))
+        told = {**answer.shown(), "outcome": answer.outcome.value}
+        raise Refusal(precondition_failed(answer.reason, told, most=part.limits.runtime_text))
     if call.outcome is None and part.clock.monotonic() - call.begun > call.timeout_s:
         raise _too_late(call)
 

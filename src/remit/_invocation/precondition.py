@@ -32,4 +32,4 @@ async def _ask(call: Call, part: Part) -> None:
     if answer is not None:
         if not isinstance(answer, Refused):
             raise TypeError(f"the precondition of {plan.id} returned {type(answer).__name__}, not None or Refused")
-        raise Refusal(precondition_failed(answer.reason, answer.shown()))
+        raise Refusal(precondition_failed(answer.reason, answer.shown(), most=call.sight.site.limits.runtime_text))

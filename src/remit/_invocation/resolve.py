@@ -65,7 +65,11 @@ def resolve(call: Call, part: Part) -> None:
     call.votes = sight.votes
     call.timeout_s = _timeout(call, bound, part.limits)
     if sight.state is State.UNAVAILABLE:
-        raise Refusal(capability_not_available(sight.reason or ""), why=sight.why, cause=sight.cause)
+        raise Refusal(
+            capability_not_available(sight.reason or "", most=part.limits.runtime_text),
+            why=sight.why,
+            cause=sight.cause,
+        )
 
 
 def _as_moved(call: Call, part: Part) -> Invocation:

@@ -44,7 +44,7 @@ async def _ask(call: Call, part: Part) -> None:
 def _decide(call: Call, decision: Deny | Required | None) -> None:
     match decision:
         case Deny(reason=reason):
-            raise Refusal(not_authorized(reason=reason))
+            raise Refusal(not_authorized(reason=reason, most=call.sight.site.limits.runtime_text))
         case Required():
             call.confirmation_needed = decision
         case None:

@@ -15,7 +15,7 @@ from remit._model.ids import RegistrationId
 from remit._model.request_view import CancelCause
 from remit._policy.chain import Chain, Watch
 from remit._policy.policy import Policy
-from remit._registry.state import DISABLED, REASON_CHARACTERS, Bound, Registration, State
+from remit._registry.state import DISABLED, Bound, Registration, State
 from remit._registry.wanted import Wanted
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -122,13 +122,13 @@ class Registrar:
             if state is True:
                 pushed.pop(attribute, None)
             else:
-                pushed[attribute] = clean_line(state, REASON_CHARACTERS)
+                pushed[attribute] = clean_line(state, self._registry.reason_characters)
         before = _states(registration)
         if enabled is not None:
             registration.enabled = enabled
             registration.reason = None
         if reason is not None:
-            registration.reason = clean_line(reason, REASON_CHARACTERS)
+            registration.reason = clean_line(reason, self._registry.reason_characters)
         registration.pushed = pushed
         _block(registration)
         if _states(registration) == before:

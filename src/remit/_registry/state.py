@@ -161,6 +161,7 @@ class State:
         "by_instance",
         "by_registration",
         "generation",
+        "reason_characters",
         "route",
         "suspended",
         "tombstones",
@@ -171,6 +172,7 @@ class State:
         self.by_instance: dict[tuple[str, str], Registration] = {}
         self.by_registration: dict[RegistrationId, Registration] = {}
         self.tombstones: Bounded[str, Tombstone] = Bounded(limits.tombstones, limits.tombstone_s, clock)
+        self.reason_characters = limits.runtime_text
         self.generation = 0
         self.route: str | None = None
         self.suspended = suspended

@@ -15,7 +15,7 @@ from remit._model.pattern import Patterns
 from remit._policy.chain import Vote
 from remit._policy.decision import Disable, Hide
 from remit._registry.entered import Raised
-from remit._registry.state import REASON_CHARACTERS, Bound
+from remit._registry.state import Bound
 from remit._registry.viewer import Viewer
 
 
@@ -69,7 +69,7 @@ def see(bound: Bound, viewer: Viewer, *, charges: bool = True) -> Sight:
             case Hide():
                 return Sight(state=State.HIDDEN, why="hidden by policy", votes=votes)
             case Disable(reason=reason):
-                return _unavailable(reason, votes)
+                return _unavailable(reason, viewer, votes)
             case _:
                 pass
     return _availability(bound, viewer, votes)
@@ -143,14 +143,14 @@ def _in_scope(capability: str, consumer: Consumer) -> bool:
 def _availability(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:
     registration, plan = bound.registration, bound.plan
     if registration.blocked is not None:
-        return _unavailable(registration.blocked, votes)
+        return _unavailable(registration.blocked, viewer, votes)
     pushed = registration.pushed.get(plan.attribute)
     if pushed is not None:
-        return _unavailable(pushed, votes)
+        return _unavailable(pushed, viewer, votes)
     if plan.operation is not None and plan.operation in viewer.site.moved:
-        return _unavailable("contract-moved", votes)
+        return _unavailable("contract-moved", viewer, votes)
     if plan.descriptor.confirmation.rank >= Confirmation.REQUIRED.rank and not viewer.site.can_confirm():
-        return _unavailable("nobody can confirm", votes)
+        return _unavailable("nobody can confirm", viewer, votes)
     if plan.available is not None:
         return _predicate(bound, viewer, votes)
     return Sight(state=State.AVAILABLE, votes=votes) if votes else AVAILABLE
@@ -172,8 +172,11 @@ def _predicate(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:
             cause=answer.cause,
         )
     reason = answer.reason if isinstance(answer, Unavailable) else "Not available now"
-    return Sight(state=State.UNAVAILABLE, reason=clean_line(reason, REASON_CHARACTERS), settled=False, votes=votes)
+    return Sight(
+        state=State.UNAVAILABLE, reason=clean_line(reason, viewer.site.limits.runtime_text), settled=False, votes=votes
+    )
 
 
-def _unavailable(reason: str, votes: tuple[Vote, ...]) -> Sight:
-    return Sight(state=State.UNAVAILABLE, reason=clean_line(reason, REASON_CHARACTERS), votes=votes)
+def _unavailable(reason: str, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:
+    line = clean_line(reason, viewer.site.limits.runtime_text)
+    return Sight(state=State.UNAVAILABLE, reason=line, votes=votes)
