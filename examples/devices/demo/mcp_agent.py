@@ -136,7 +136,8 @@ def _tool(name: str, meta: Mapping[str, object]) -> Tool:
 
 
 def _answer(name: str, result: CallToolResult) -> Answer:
-    raw = result.model_dump_json().replace(name, "id")
+    invocation = str((result.meta or {}).get("remit/invocation", ""))
+    raw = result.model_dump_json().replace(name, "id").replace(invocation or name, "inv")
     (content,) = result.content
     said = json.loads(content.text) if isinstance(content, TextContent) else {}
     if result.is_error:
