@@ -6,14 +6,17 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench import identity
 from bench.cases import SUITES
 from bench.harness import ROUNDS, Figure, machine, measure
 
+IDENTITY = "identity"
+"""The suite that compares what is hidden with what was never there."""
 
-def table(where: dict[str, object], figures: Sequence[Figure]) -> str:
+
+def table(figures: Sequence[Figure]) -> str:
     """The figures for reading."""
-    lines = [", ".join(f"{name} {value}" for name, value in where.items())]
-    lines.append(f"{'case':<24}{'median':>12}{'p99':>12}{'n':>9}")
+    lines = [f"{'case':<24}{'median':>12}{'p99':>12}{'n':>9}"]
     lines += [f"{f.name:<24}{f.median:>9.1f} {f.unit}{f.p99:>9.1f} {f.unit}{f.n:>9}" for f in figures]
     return "\n".join(lines)
 
@@ -21,16 +24,23 @@ def table(where: dict[str, object], figures: Sequence[Figure]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the suite that is named."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what calls cost.")
-    parser.add_argument("suite", choices=sorted(SUITES))
+    parser.add_argument("suite", choices=sorted([*SUITES, IDENTITY]))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     parser.add_argument("--scale", type=float, default=1.0, help="multiply every number of runs (default 1)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"slices a case is measured in (default {ROUNDS})")
     options = parser.parse_args(arguments)
     where = machine()
-    figures = asyncio.run(measure(SUITES[options.suite], scale=options.scale, rounds=options.rounds))
-    print(table(where, figures))
+    print(", ".join(f"{name} {value}" for name, value in where.items()))
+    form: dict[str, object] = {"machine": where}
+    if options.suite == IDENTITY:
+        comparisons = asyncio.run(identity.compare(scale=options.scale))
+        print(identity.table(comparisons))
+        form["comparisons"] = [comparison.to_json() for comparison in comparisons]
+    else:
+        figures = asyncio.run(measure(SUITES[options.suite], scale=options.scale, rounds=options.rounds))
+        print(table(figures))
+        form["cases"] = [figure.to_json() for figure in figures]
     if options.json is not None:
-        form = {"machine": where, "cases": [figure.to_json() for figure in figures]}
         options.json.write_text(json.dumps(form, indent=2) + "\n", encoding="utf-8")
     return 0
 

@@ -8,6 +8,7 @@ import pytest
 from bench.__main__ import main
 from bench.cases import CORE
 from bench.harness import Case, Ready, measure
+from bench.identity import HIDINGS, Comparison, Hiding, Pair, compare
 
 
 async def _seven() -> object:
@@ -48,3 +49,34 @@ async def test_a_wrong_answer_is_never_timed() -> None:
 async def test_every_case_runs_as_often_as_it_says() -> None:
     (figure,) = await measure([Case(name="seven", n=30, prepare=lambda: Ready(run=_seven, holds=lambda a: a == 7))])
     assert figure.n == 30
+
+
+@pytest.mark.requirement("4.7-time-is-compared")
+def test_hidden_and_invented_ids_are_timed_in_pairs_for_every_way_of_hiding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "identity.json"
+    assert main(["identity", "--json", str(file), "--scale", "0.002"]) == 0
+    form = json.loads(file.read_text(encoding="utf-8"))
+    assert [each["name"] for each in form["comparisons"]] == [hiding.name for hiding in HIDINGS]
+    for each in form["comparisons"]:
+        assert each["pairs"] == 10
+        assert all(median > 0 for median in (*each["hidden"], *each["invented"]))
+        assert each["bound"] >= 5 and isinstance(each["same"], bool)
+    printed = capsys.readouterr().out
+    assert all(hiding.name in printed for hiding in HIDINGS)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "noise", "same"), [(104.0, 101.0, True), (106.0, 101.0, False), (94.0, 101.0, False), (108, 109, True)]
+)
+def test_a_difference_counts_above_five_per_cent_or_what_invented_ids_differ_by(
+    hidden: float, noise: float, same: bool
+) -> None:
+    pair, invented = Pair(first=hidden, second=100.0), Pair(first=noise, second=100.0)
+    assert Comparison(name="odd", pairs=1, hidden=pair, invented=invented).same is same
+
+
+async def test_what_is_not_hidden_is_never_compared() -> None:
+    with pytest.raises(AssertionError):
+        await compare([Hiding(name="not at all")], scale=0.001)
