@@ -388,6 +388,19 @@ class TestDecisionPage:
             assert data_of(await client.call_tool("surface_continue", {"confirmation_id": request_id})) == 2
         assert site.backend.disabled == [["d1", ODD]]
 
+    @pytest.mark.requirement("7.4-the-pages-own-form-decides", "7.4-a-forged-form-decides-nothing")
+    async def test_it_approves_no_other_digest_than_it_showed(self, site: Site, request_id: str) -> None:
+        async with Browser(site) as browser:
+            form = await browser.form(request_id)
+            # As above: only then would the approve control have worked.
+            await asyncio.sleep(0.55)
+            other = form["digest"][::-1]
+            assert other != form["digest"]
+            refused = await browser.decide(request_id, {**form, "digest": other})
+            assert (refused.status_code, "is not the one that was shown" in refused.text) == (409, True)
+            assert "<form" in (await browser.get(request_id)).text
+            assert (await browser.decide(request_id, form)).status_code == 303
+
     @pytest.mark.requirement("7.4-the-pages-own-form-decides")
     async def test_it_denies_at_once(self, site: Site, request_id: str) -> None:
         async with Browser(site) as browser:

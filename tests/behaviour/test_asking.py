@@ -351,6 +351,10 @@ async def test_both_times_are_settable_and_a_capability_may_set_its_own_spend_ti
         def go(self) -> None:
             """Go."""
 
+        @action(confirmation="required", spend_time=90)
+        def stay(self) -> None:
+            """Stay."""
+
     clock = ManualClock()
     limits = Limits(decide_s=30, spend_s=60)
     surface = Surface(authority_of(Table, Own), principal="operator", clock=clock, limits=limits)
@@ -362,12 +366,15 @@ async def test_both_times_are_settable_and_a_capability_may_set_its_own_spend_ti
     assert status(surface, late) == "expired"
     id = await ask(surface, 2)
     own = str(failed(await surface.connect(AGENT).call(Own.go)).details["confirmation_id"])
-    await surface.confirmations.approve(id, OPERATOR)
-    await surface.confirmations.approve(own, OPERATOR)
+    longer = str(failed(await surface.connect(AGENT).call(Own.stay)).details["confirmation_id"])
+    for each in (id, own, longer):
+        await surface.confirmations.approve(each, OPERATOR)
     clock.advance(5)
     assert (status(surface, id), status(surface, own)) == ("approved", "expired")
     clock.advance(55)
-    assert status(surface, id) == "expired"
+    assert (status(surface, id), status(surface, longer)) == ("expired", "approved")
+    clock.advance(30)
+    assert status(surface, longer) == "expired"
 
 
 @pytest.mark.requirement("7.8-nobody-can-confirm")

@@ -294,3 +294,33 @@ def test_a_schema_deeper_than_8_or_larger_than_16384_bytes_is_refused() -> None:
         with pytest.raises(DefinitionError) as refused:
             declare(hint)
         assert refused.value.code in ("LIMIT_EXCEEDED", "UNSUPPORTED_SCHEMA")
+
+
+@pytest.mark.requirement("17-declarations")
+def test_a_schema_of_exactly_16384_bytes_and_8_levels_is_taken_and_one_more_of_either_is_not() -> None:
+    def schema(hint: Any) -> bytes:
+        class Deep(Component, type="deep"):
+            """Deep."""
+
+            @action
+            def put(self, value: hint) -> None:  # pyright: ignore[reportInvalidTypeForm]
+                """Put."""
+
+        (row,) = json.loads(contract_of(Deep))["capabilities"]
+        return json.dumps(row["input"], separators=(",", ":")).encode()
+
+    def text(length: int) -> Any:
+        return Annotated[str, Field(description="x" * length)]
+
+    def nested(levels: int) -> Any:
+        hint: Any = int
+        for _ in range(levels - 1):
+            hint = list[hint]
+        return hint
+
+    most = 16_384 - len(schema(text(1))) + 1
+    assert len(schema(text(most))) == 16_384
+    schema(nested(7))  # the field of the root is level 2
+    for hint, told in ((text(most + 1), "16384 bytes"), (nested(8), "8 levels")):
+        with pytest.raises(DefinitionError, match=told):
+            schema(hint)

@@ -600,6 +600,34 @@ async def test_a_call_goes_through_the_sealed_function_never_a_later_attribute()
     assert output(await surface.connect(AGENT).call("view:table.read")) == 1
 
 
+@pytest.mark.requirement("3.8-sealed-function")
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_neither_does_a_call_that_awaits_or_runs_in_a_thread(blocking: bool) -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        async def put(self) -> int:
+            """Put."""
+            return 1
+
+        @action(blocking=True)
+        def save(self) -> int:
+            """Save."""
+            return 1
+
+    surface = Surface(authority_of(Table), principal="operator")
+    surface.mount(Table())
+    name = "save" if blocking else "put"
+    assert output(await surface.connect(AGENT).call(f"view:table.{name}")) == 1
+
+    async def later(self: Table) -> int:
+        return 2
+
+    type.__setattr__(Table, name, (lambda self: 2) if blocking else later)
+    assert output(await surface.connect(AGENT).call(f"view:table.{name}")) == 1
+
+
 @pytest.mark.requirement("3.8-under-oo")
 def test_mounting_says_so_when_python_dropped_the_docstrings() -> None:
     program = """

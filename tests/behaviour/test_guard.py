@@ -223,6 +223,26 @@ async def test_policies_of_a_guard_stand_over_this_mount_and_no_other() -> None:
     assert [(vote.policy, vote.level, vote.decision) for vote in votes] == [("closed", "surface", "disable")]
 
 
+@pytest.mark.requirement("4.5-restrict-adds-policies")
+async def test_policies_of_a_guard_stand_before_those_of_the_component_and_the_capability() -> None:
+    class Lodge(Component, type="site.lodge", policies=[read_only()]):
+        """A lodge."""
+
+        @observation(policies=[require_grant("warden")])
+        def read(self) -> bool:
+            """Read."""
+            return True
+
+    surface = Surface(authority_of(Lodge), principal="operator", guard=lambda _: Restrict(policies=[Closed()]))
+    surface.mount(Lodge())
+    votes = explain(surface, AGENT).of("view:site.lodge.read")[0].votes
+    assert [(vote.policy, vote.level) for vote in votes] == [
+        ("closed", "surface"),
+        ("read-only", "component"),
+        ("require-grant:warden", "capability"),
+    ]
+
+
 @pytest.mark.requirement("4.5-restrict-only-narrows")
 def test_a_guard_cannot_open_what_the_surface_s_policies_close() -> None:
     class Opens(Policy, name="opens"):

@@ -125,6 +125,29 @@ async def test_a_decide_hook_that_hangs_holds_no_call_and_its_request_expires() 
     assert error.details["reason"] == "expired"
 
 
+@pytest.mark.requirement("5.6-a-hook-that-hangs")
+async def test_what_a_hanging_hook_was_asked_expires_by_itself_and_the_hook_is_let_go() -> None:
+    ended: list[str] = []
+
+    async def decide(view: ConfirmationView) -> Approved:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(view.id)
+        raise AssertionError
+
+    clock = ManualClock()
+    surface = Surface(authority_of(Safe), principal="operator", clock=clock, decide=decide)
+    told: list[tuple[str, str]] = []
+    surface.confirmations.subscribe(lambda view: told.append((view.id, view.status.value)))
+    surface.mount(Safe())
+    asked = str(failed(await surface.connect(AGENT).call(Safe.open)).details["confirmation_id"])
+    await turns()
+    clock.advance(120)
+    await turns()
+    assert told == [(asked, "pending"), (asked, "expired")] and ended == [asked]
+
+
 class Exits(BaseException):
     """No Exception."""
 

@@ -220,6 +220,26 @@ async def test_surface_changed_is_coalesced_per_turn_of_the_loop() -> None:
     assert len(heard) == 2
 
 
+@pytest.mark.requirement("9.1-one-settled-per-started")
+async def test_who_leaves_a_call_that_goes_on_settles_nothing() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    heard: list[str] = []
+    surface.subscribe(lambda event: heard.append(event.type.value), types=CALLS)
+    desk = Desk()
+    surface.mount(desk)
+    agent = surface.connect(AGENT)
+    running = asyncio.create_task(agent.call(Desk.wait, id="shared"))
+    await turns()
+    joined = asyncio.create_task(agent.call(Desk.wait, id="shared"))
+    await turns()
+    joined.cancel()
+    await turns()
+    assert heard == ["invocation-started"]
+    desk.gate.set()
+    output(await running)
+    assert heard == ["invocation-started", "invocation-settled"]
+
+
 @pytest.mark.requirement("9.1-overflow")
 async def test_an_overflowing_backlog_becomes_one_lost_event() -> None:
     surface = Surface(authority_of(Desk), principal="operator", limits=Limits(events_backlog=3))
@@ -235,6 +255,23 @@ async def test_an_overflowing_backlog_becomes_one_lost_event() -> None:
     surface.set_route("/first")
     assert [event.type.value for event in heard] == ["route-changed"] * 4 + ["lost"]
     assert heard[-1].data["count"] == 7
+
+
+@pytest.mark.requirement("9.1-overflow")
+async def test_a_backlog_that_overflows_again_before_it_is_empty_is_one_lost_event() -> None:
+    surface = Surface(authority_of(Desk), principal="operator", limits=Limits(events_backlog=3))
+    heard: list[Event] = []
+
+    def flood(event: Event) -> None:
+        heard.append(event)
+        if len(heard) <= 2:
+            for number in range(10):
+                surface.set_route(f"/{len(heard)}/{number}")
+
+    surface.subscribe(flood)
+    surface.set_route("/first")
+    assert [event.type.value for event in heard] == ["route-changed"] * 5 + ["lost"]
+    assert heard[-1].data["count"] == 7 + 9
 
 
 @pytest.mark.requirement("9.2-an-entry")

@@ -216,6 +216,49 @@ async def test_the_target_is_judged_by_surface_then_registration_then_instance_t
 
 
 @pytest.mark.requirement("6.3-evidence-survives", "6.2-spend-comes-last")
+@pytest.mark.parametrize("end", ["queue", "availability"])
+async def test_evidence_that_was_checked_survives_what_refuses_the_call_while_it_waits_its_turn(end: str) -> None:
+    clock = ManualClock()
+    faults: Faults = {"confirmation"}
+
+    class Busy(Panel, type="busy"):
+        """A panel that can be busy."""
+
+        @action
+        async def hold(self) -> None:
+            """Hold."""
+            await free.wait()
+
+    free = asyncio.Event()
+    surface = Surface(authority_of(Busy), principal="operator", policies=[Chaos(faults)], clock=clock)
+    surface.confirmations.subscribe(lambda view: None)
+    panel = Busy(faults)
+    surface.mount(panel)
+    agent = surface.connect(AGENT)
+    asked = str(failed(await agent.call(Busy.put, {"count": 1}), "CONFIRMATION_REQUIRED").details["confirmation_id"])
+    await surface.confirmations.approve(asked, OPERATOR)
+    faults.clear()
+    holding = asyncio.create_task(agent.call(Busy.hold))
+    await turns()
+    faults.add("confirmation")
+    waiting = asyncio.create_task(agent.call(Busy.put, {"count": 1}, confirmation=asked))
+    await turns()
+    if end == "queue":
+        clock.advance(5)
+        failed(await waiting, "RATE_LIMITED")
+        free.set()
+    else:
+        faults.add(end)
+        free.set()
+        failed(await waiting, "CAPABILITY_NOT_AVAILABLE")
+        faults.discard(end)
+    output(await holding)
+    view = surface.confirmations.get(asked)
+    assert view is not None and view.status == "approved" and panel.ran == 0
+    assert output(await agent.call(Busy.put, {"count": 1}, confirmation=asked)) == 1
+
+
+@pytest.mark.requirement("6.3-evidence-survives", "6.2-spend-comes-last")
 @pytest.mark.parametrize("fault", ["availability", "authorization", "review", "precondition", "visibility"])
 async def test_evidence_survives_whatever_refuses_the_call_before_it_runs(fault: str) -> None:
     faults: Faults = {"confirmation"}

@@ -281,6 +281,18 @@ async def test_a_meter_answers_a_preflight_as_the_call_and_is_not_moved() -> Non
 
 
 @pytest.mark.requirement("6.11-preflight-meters")
+async def test_a_meter_that_the_store_keeps_is_not_moved_either() -> None:
+    surface, _ = opened(rate_limit(2, per_s=60, shared=True), clock=ManualClock())
+    agent = surface.connect(AGENT)
+    assert all([(await look(surface, Park.count)).ok for _ in range(5)])
+    output(await agent.call(Park.count))
+    assert all([(await look(surface, Park.count)).ok for _ in range(5)])
+    output(await agent.call(Park.count))
+    ahead = refusal(await look(surface, Park.count), "RATE_LIMITED")
+    assert failed(await agent.call(Park.count)) == ahead
+
+
+@pytest.mark.requirement("6.11-preflight-meters")
 async def test_a_policy_that_counts_twice_in_one_preflight_finds_its_own_count() -> None:
     counted: list[tuple[int, int, int]] = []
 

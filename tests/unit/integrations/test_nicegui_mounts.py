@@ -9,7 +9,7 @@ import pytest
 from fastapi import Request
 from nicegui import Client, app, binding, core, ui
 
-from remit import Authority, Component, Connection, Consumer, Ok, Principal, action, observation
+from remit import Authority, Component, Connection, Consumer, Failed, Ok, Principal, action, observation
 from remit._contract.manifest import assemble, parse
 from remit._contract.row import rows_of
 from remit.gateway import Gateway
@@ -158,6 +158,26 @@ async def test_a_component_in_a_closed_section_or_step_is_unavailable(home: Home
 
     stepper.set_value("second")
     assert home.reason() == "The step “first” is not open"
+
+
+@pytest.mark.requirement("4.12-a-hidden-tab")
+async def test_a_component_on_a_tab_works_while_the_tab_is_open_and_calls_hear_why_not(home: Home) -> None:
+    with home.client, ui.tabs() as tabs:
+        ui.tab("list")
+        ui.tab("notes")
+    with home.client, ui.tab_panels(tabs, value="list"), ui.tab_panel("notes"):
+        home.agents.mount(Note())
+    home.connect()
+    assert home.reason() == "The tab “notes” is not open"
+    refused = await home.agent.call(READ)
+    assert isinstance(refused, Failed) and refused.error.details == {"reason": "The tab “notes” is not open"}
+
+    tabs.set_value("notes")
+    assert home.reason() is None
+    assert isinstance(await home.agent.call(READ), Ok)
+
+    tabs.set_value("list")
+    assert home.reason() == "The tab “notes” is not open"
 
 
 async def test_what_outlives_a_component_keeps_nothing_of_it(home: Home) -> None:
