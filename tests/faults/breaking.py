@@ -7,10 +7,8 @@ The breakages are data: `rows/*.toml`, one small entry a row. Which rows have on
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -18,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.faults.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 ROWS = Path(__file__).parent / "rows"
@@ -93,23 +93,22 @@ def holders(row: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found]
 
 
-def run(breakage: Breakage, folder: Path) -> tuple[bool, str]:
+def run(breakage: Breakage, folder: Path, warm: Warm) -> tuple[bool, str]:
     """Whether a test of the row turned red over a copy in `folder` with the rule broken, and what pytest said."""
     shutil.copytree(ROOT / "src", folder / "src")
     spoilt = folder / breakage.file
     spoilt.write_text(breakage.applied(spoilt.read_text(encoding="utf-8")), encoding="utf-8")
-    return red(breakage.row, folder)
+    return red(breakage.row, folder, warm)
 
 
-def red(row: str, folder: Path) -> tuple[bool, str]:
+def red(row: str, folder: Path, warm: Warm) -> tuple[bool, str]:
     """Whether a test of the row fails over the sources in `folder`; one that cannot be collected does not count."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider", "-n", "0"]
+    command = ["-q", "-x", "--tb=short", "-p", "no:cacheprovider", "-n", "0"]
     given = [*command, "-o", "timeout=10", "-m", "not browser", "--long", "--row", row, *holders(row)]
-    there = {**os.environ, "PYTHONPATH": str(folder / "src"), "CI": "true"}
-    done = subprocess.run(given, cwd=ROOT, env=there, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        raise RuntimeError(f"{row}: pytest ended with {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.returncode == 1, done.stdout
+    status, said = warm.run(given, folder, {"CI": "true"})
+    if status not in (0, 1):
+        raise RuntimeError(f"{row}: pytest ended with {status}\n{said}")
+    return status == 1, said
 
 
 def _draw(count: int, seed: int) -> None:
@@ -122,10 +121,10 @@ def _draw(count: int, seed: int) -> None:
 
 def _try(wanted: Sequence[str]) -> int:
     green = 0
-    for breakage in breakages():
-        if not wanted or breakage.row in wanted:
+    with Warm(ROOT) as warm:
+        for breakage in [each for each in breakages() if not wanted or each.row in wanted]:
             with tempfile.TemporaryDirectory() as folder:
-                noticed, said = run(breakage, Path(folder))
+                noticed, said = run(breakage, Path(folder), warm)
             green += not noticed
             print(f"{'red  ' if noticed else 'GREEN'} {breakage.row}  {said.strip().splitlines()[-1]}", flush=True)
     return green

@@ -2,14 +2,22 @@
 
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.faults.breaking import ROOT, Breakage, breakages, red, run
+from tests.faults.warm import Warm
 
-SHORT, SEED = 6, 1
-pytestmark = pytest.mark.timeout(180)  # each is a process of its own, which imports everything anew
+SHORT, SEED = 4, 1
+pytestmark = pytest.mark.timeout(180)  # each is a process of its own, which imports the product and its tests anew
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[Warm]:
+    with Warm(ROOT) as process:
+        yield process
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -25,18 +33,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.mark.requirement("rows-broken-on-purpose")
-def test_a_broken_rule_turns_a_test_of_its_row_red(breakage: Breakage, tmp_path: Path) -> None:
-    noticed, said = run(breakage, tmp_path)
+def test_a_broken_rule_turns_a_test_of_its_row_red(breakage: Breakage, tmp_path: Path, warm: Warm) -> None:
+    noticed, said = run(breakage, tmp_path, warm)
     assert noticed, f"{breakage.row} was broken and its tests stayed green:\n{said}"
 
 
-def test_over_a_copy_that_is_whole_they_are_green(tmp_path: Path) -> None:
+def test_over_a_copy_that_is_whole_they_are_green(tmp_path: Path, warm: Warm) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src")
-    noticed, said = red("7.6-one-approval-one-run", tmp_path)
+    noticed, said = red("9.1-overflow", tmp_path, warm)
     assert not noticed, said
 
 
-def test_the_copy_is_what_runs_and_a_file_that_cannot_be_read_is_no_red_test(tmp_path: Path) -> None:
+def test_the_copy_is_what_runs_and_a_file_that_cannot_be_read_is_no_red_test(tmp_path: Path, warm: Warm) -> None:
     breakage = Breakage(
         row="5.3-order-and-strictest",
         file="src/remit/_policy/decision.py",
@@ -44,4 +52,4 @@ def test_the_copy_is_what_runs_and_a_file_that_cannot_be_read_is_no_red_test(tmp
         replace="raise SystemExit(7)\n",
     )
     with pytest.raises(RuntimeError, match="pytest ended with"):
-        run(breakage, tmp_path)
+        run(breakage, tmp_path, warm)
