@@ -14,6 +14,7 @@ from remit import (
     DefinitionError,
     Event,
     EventType,
+    Invocation,
     ManualClock,
     Ok,
     Principal,
@@ -338,6 +339,39 @@ async def test_a_subscriber_hears_the_types_it_names_until_it_ends_it() -> None:
     end()
     surface.mount(Panel())
     assert len(heard) == 2
+
+
+@pytest.mark.requirement("4.13-subscribe-by-type")
+def test_a_type_that_there_is_not_makes_no_deaf_listener() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    heard: list[Event] = []
+    with pytest.raises(TypeError, match="types is a collection"):
+        surface.subscribe(heard.append, types=cast(Any, "registered"))
+    with pytest.raises(ValueError, match="nope"):
+        surface.subscribe(heard.append, types=cast(Any, {"nope"}))
+    surface.subscribe(heard.append, types=cast(Any, {"registered"}))
+    surface.mount(Panel())
+    assert [event.type for event in heard] == [EventType.REGISTERED]
+
+
+@pytest.mark.requirement("5.1-consumer-kinds")
+async def test_who_is_asking_is_a_consumer_and_nothing_else() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    surface.mount(Panel())
+    wrong = cast(Any, "copilot")
+    for use in (
+        lambda: surface.connect(wrong),
+        lambda: surface.snapshot(wrong),
+    ):
+        with pytest.raises(TypeError, match="'copilot' is no Consumer"):
+            use()
+    for asking in (
+        surface.invoke(Invocation("view:panel.read"), wrong),
+        surface.preflight(Invocation("view:panel.read"), wrong),
+    ):
+        with pytest.raises(TypeError, match="'copilot' is no Consumer"):
+            await asking
+    surface.dispose()
 
 
 @pytest.mark.requirement("4.13-mounted-and-route")

@@ -66,11 +66,15 @@ class EventHub:
     ) -> Callable[[], None]:
         """Let `listener` hear events of `types` that `hears` lets through, and every `lost`; return what ends it.
 
-        `hears` is asked when the event is delivered. A coroutine function as listener is a `TypeError`.
+        `hears` is asked when the event is delivered. A coroutine function as listener is a `TypeError`, and so is one
+        text instead of a collection; a type that there is not is a `ValueError`.
         """
+        if isinstance(types, str):
+            raise TypeError(f"types is a collection, not one text: write [{str(types)!r}]")
+        wanted = None if types is None else frozenset(EventType(type) for type in types)
         if self._closed:
             return _nothing
-        return self._listeners.add(listener, _filter(None if types is None else frozenset(types), hears))
+        return self._listeners.add(listener, _filter(wanted, hears))
 
     def close(self) -> None:
         """Forget all listeners; later events are not counted."""

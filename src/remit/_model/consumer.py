@@ -174,3 +174,11 @@ def _confirm(entries: Iterable[str]) -> tuple[str, ...]:
         except DefinitionError as problem:
             raise ValueError(f"Consumer.confirm: {problem}") from problem
     return tuple(sorted(named))
+
+
+def check_consumer(consumer: object) -> None:
+    """Raise a TypeError that says what to write for anything but a Consumer."""
+    if not isinstance(consumer, Consumer):
+        raise TypeError(
+            f'{consumer!r:.80} is no Consumer\n  do  give who is asking: Consumer("copilot", kind="embedded")'
+        )

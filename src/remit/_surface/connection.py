@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Literal, Protocol, overload, runtime_checkable
 
-from remit._model.consumer import Consumer, ConsumerKind
+from remit._model.consumer import Consumer, ConsumerKind, check_consumer
 from remit._model.listing import Listed
 from remit._model.outcome import Outcome
 from remit._model.port import SurfacePort
@@ -29,6 +29,7 @@ class Connection:
     __slots__ = ("_port", "consumer")
 
     def __init__(self, port: SurfacePort, consumer: Consumer) -> None:
+        check_consumer(consumer)
         self._port = port
         self.consumer = consumer
 

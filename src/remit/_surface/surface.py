@@ -12,7 +12,7 @@ from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._invocation.pipeline import LookAhead, Pipeline
 from remit._journal.audit import AuditEntry, AuditSink, AuditType
-from remit._model.consumer import Consumer
+from remit._model.consumer import Consumer, check_consumer
 from remit._model.effects import Effect
 from remit._model.event import EventListener, EventType
 from remit._model.finding import SurfaceFinding
@@ -183,6 +183,7 @@ class Surface:
         capabilities. The version is that of the whole listing, whatever was asked for.
         """
         self._belongs.check_thread()
+        check_consumer(consumer)
         wanted = filter_of(prefixes, tags, effects, include_unavailable, budget)
         return snapshot_of(self._parts, consumer, wanted, surface_id=self._id, ended=self._life.ended)
 
@@ -200,6 +201,7 @@ class Surface:
         the task of the code that runs, with what that reports by `Context.progress`; it must be quick (SPEC 6.10).
         """
         self._belongs.check_loop()
+        check_consumer(consumer)
         if self._life.ended:
             return self._life.no_call(invocation, cancelled(Happened.NONE), consumer)
         return await self._pipeline.invoke(invocation, consumer, timeout, progress)
@@ -212,6 +214,7 @@ class Surface:
         tells the effective input and what a person would be shown. What is hidden is CAPABILITY_NOT_FOUND as always.
         """
         self._belongs.check_loop()
+        check_consumer(consumer)
         seen = None if self._life.ended else await self._ahead.look(invocation, consumer)
         if seen is None or self._life.ended:
             return Preflight(capability_id=invocation.capability_id, error=cancelled(Happened.NONE))

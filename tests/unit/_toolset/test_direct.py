@@ -114,10 +114,12 @@ class ScriptedSurface:
     ) -> Outcome:
         self.asked.append(invocation)
         answer = self.answers.pop(0) if self.answers else None
-        common = {"invocation_id": invocation.id or "inv_1", "capability_id": invocation.capability_id}
+        own, named = invocation.id or "inv_1", invocation.capability_id
         if isinstance(answer, AgentError):
-            return Failed(**common, error=answer, surface_version="7", surface_changed=False)
-        return Ok(**common, output=answer, surface_version="8", surface_changed=False)
+            return Failed(
+                invocation_id=own, capability_id=named, error=answer, surface_version="7", surface_changed=False
+            )
+        return Ok(invocation_id=own, capability_id=named, output=answer, surface_version="8", surface_changed=False)
 
     async def continue_(
         self, confirmation_id: str, consumer: Consumer, *, progress: ProgressListener | None = None
