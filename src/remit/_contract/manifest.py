@@ -118,13 +118,25 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
     except KeyError as problem:
         raise _broken(subject, f"is no contract: the part {problem.args[0]!r} is missing") from problem
     except (ValueError, TypeError, AttributeError, RecursionError) as problem:
-        raise _broken(subject, f"is no contract: {type(problem).__name__}") from problem
+        raise _broken(subject, f"is no contract: {_why(problem)}") from problem
     _check_rows(subject, manifest)
     _check_complete(subject, manifest)
     _check_planes(manifest.capabilities)
     if _hashed(manifest).hash != manifest.hash:
         raise _broken(subject, "the hash of the whole does not fit its rows")
     return manifest
+
+
+def _why(problem: Exception) -> str:
+    match problem:
+        case json.JSONDecodeError():
+            return f"it is no JSON, line {problem.lineno}"
+        case UnicodeDecodeError():
+            return "it is no UTF-8"
+        case RecursionError():
+            return "it is nested too deep"
+        case _:
+            return "a part of it has another form than this version writes"
 
 
 def _object(subject: str, pairs: list[tuple[str, Json]]) -> dict[str, Json]:

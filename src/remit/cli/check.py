@@ -11,7 +11,7 @@ from remit.cli.drift_report import Format, Report, Verbosity, rendered
 from remit.cli.gate import fail_on_option
 from remit.cli.project import compiled_project, could_not_run, project_option
 from remit.cli.report import counts
-from remit.compiler import Drift, drift, manifest_at
+from remit.compiler import Drift, Drifted, drift, manifest_at
 from remit.errors import CompileError, DefinitionError
 
 FOUND = 1
@@ -31,35 +31,41 @@ def check(start: Path, base: str | None, fails: frozenset[Drift], form: Format, 
     Exit 0: equal, and no change of a class that fails; 1: findings; 2: could not run.
     """
     root, compiled = compiled_project(start)
-    recorded, broken = _recorded(root)
+    recorded, unreadable = _recorded(root)
+    missing = recorded is None and unreadable is None
     equals = recorded is not None and recorded.hash == compiled.manifest.hash
     try:
         old = recorded if base is None else manifest_at(root, base)
     except CompileError as problem:
         could_not_run(problem.findings)
     report = Report(
-        drifted=drift(old, compiled.manifest, compiled.places),
+        drifted=Drifted(changes=())
+        if base is None and unreadable is not None  # against what cannot be read, nothing is added and nothing is gone
+        else drift(old, compiled.manifest, compiled.places),
         base=FILE_NAME if base is None else base,
         fails=frozenset() if base is None else fails,  # without a base only one thing matters: whether they are equal
         equals=equals,
         adopted=old is None,
+        unreadable=unreadable,
     )
     if form == "human" and base is None and equals:
         click.echo(f"{FILE_NAME} equals the source: {counts(compiled.manifest)}")
     else:
         click.echo(rendered(report, form, verbosity))
-    if broken is not None:
-        click.echo(broken, err=form != "human")
+    if missing:
+        click.echo(f"there is no {FILE_NAME}", err=form != "human")
+    elif unreadable is not None and form != "human":
+        click.echo(unreadable, err=True)
     if not equals:
         click.echo("do  remit compile; review; commit", err=form != "human")
     sys.exit(FOUND if report.failed else 0)
 
 
 def _recorded(root: Path) -> tuple[Manifest | None, str | None]:
-    """The contract beside the project file, and what is wrong with it."""
+    """The contract beside the project file, or why it cannot be read; neither where there is none."""
     file = root / FILE_NAME
     if not file.is_file():
-        return None, f"there is no {FILE_NAME}"
+        return None, None
     try:
         return parse(file.read_bytes()), None
     except DefinitionError as problem:

@@ -42,7 +42,7 @@ def diff(start: Path, before: str, after: str | None, form: Format, verbosity: V
 def _contract(start: Path, named: str) -> Manifest | None:
     file = Path(named)
     if not file.is_file():
-        return manifest_at(find_root(start), named)
+        return manifest_at(find_root(start), named, or_file=True)
     try:
         return parse(file.read_bytes(), subject=file.name)
     except (DefinitionError, OSError) as problem:

@@ -26,7 +26,7 @@ class Report:
     """What a command found: the drift against `base`, and whether the recorded contract equals the source.
 
     `fails` are the classes that fail the gate. `equals` is None where no source was compiled. `adopted` says that the
-    base had no contract, so that everything counts as added.
+    base had no contract, so that everything counts as added. `unreadable` says why the recorded one cannot be read.
     """
 
     drifted: Drifted
@@ -34,6 +34,7 @@ class Report:
     fails: frozenset[Drift]
     equals: bool | None
     adopted: bool
+    unreadable: str | None = None
 
     @property
     def failing(self) -> tuple[Change, ...]:
@@ -57,8 +58,11 @@ def headline(report: Report) -> str:
     parts = [", ".join(counts) or f"no change since {report.base}"]
     if report.adopted:
         parts.append(f"{report.base} has no contract, everything counts as added")
+    if report.unreadable is not None:
+        return "; ".join([report.unreadable, *([] if report.base == FILE_NAME else parts)])
     if report.equals is not None:
-        parts.append(f"{FILE_NAME} {'equals' if report.equals else 'does not equal'} the source")
+        whole = f"{FILE_NAME} {'equals' if report.equals else 'does not equal'} the source"
+        parts.insert(len(parts) if report.equals or counts else 0, whole)  # what fails never stands behind "no change"
     return "; ".join(parts)
 
 
@@ -66,7 +70,8 @@ def _human(report: Report, verbosity: Verbosity) -> str:
     if verbosity == "min" or not report.drifted.changes:
         return headline(report)
     body = _detailed(report) if verbosity == "detail" else _rows(report)
-    return f"{body}\n{headline(report)}"
+    first = "" if report.unreadable is None else f"{report.unreadable}\n"
+    return f"{first}{body}\n{headline(report)}"
 
 
 def _rows(report: Report) -> str:

@@ -16,11 +16,13 @@ class _Classes(click.ParamType[frozenset[Drift]]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> frozenset[Drift]:
         """Read the words; an unknown one is a usage error that lists the known ones."""
-        words = [word.strip() for word in str(value).split(",")]
+        words = [word.strip().lower() for word in str(value).split(",")]
         if words == ["all"]:
             return frozenset(Drift)
         if words == ["none"]:
             return frozenset()
+        if alone := [word for word in words if word in ("all", "none")]:
+            self.fail(f"all and none stand alone; {alone[0]!r} stands beside others", param, ctx)
         known = [each.value for each in Drift]
         if unknown := [word for word in words if word not in known]:
             self.fail(f"there is no class {unknown[0]!r}; use all, none, or some of {', '.join(known)}", param, ctx)

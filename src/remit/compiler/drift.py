@@ -1,5 +1,6 @@
 """What changed between two contracts, change by change, with its class: one model for every rendering (SPEC 13.6)."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
@@ -8,6 +9,7 @@ from remit._base.boundary import Json
 from remit._contract.manifest import Block, Manifest, RowKey
 from remit._model.consumer import IN_PROCESS_DOORS
 from remit._model.pattern import Patterns
+from remit._model.retry import Retry
 from remit._schema.difference import ABSENT, differences
 from remit._schema.phrase import phrase, value_text
 from remit.compiler.weigh import (
@@ -240,6 +242,10 @@ def _schemas(where: _Where, field: str, before: Json, after: Json) -> Iterator[C
 def _shown(field: str, value: Json) -> str:
     if field == "approver":
         return "the principal" if value is None else str(value)
+    if field == "concurrency":
+        return _turns(value)
+    if field == "retry" and isinstance(value, dict):
+        return _attempts(value)
     if field == "policies" and isinstance(value, list):
         return ", ".join(_policy(each) for each in value) or ABSENT
     if value is None:
@@ -249,6 +255,35 @@ def _shown(field: str, value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value_text(value)
+
+
+def _turns(value: Json) -> str:
+    match value:
+        case None:
+            return "without turns"
+        case "instance":
+            return "one at a time in an instance"
+        case "capability":
+            return "one at a time, apart from the rest of the instance"
+        case {"key": str(name)}:
+            return f"by key {json.dumps(name, ensure_ascii=False)}"
+        case {"parallel": int(places)}:
+            return f"{places} at once"
+        case _:
+            return value_text(value)
+
+
+def _attempts(value: Block) -> str:
+    """How many, and the pauses where they are not the usual ones: else a change of these would show nothing."""
+    match value:
+        case {"attempts": int(attempts), "backoff": backoff, "cap": cap, "jitter": jitter, **rest} if not rest:
+            usual = Retry(attempts)
+            pauses = f", pauses from {backoff} s to {cap} s, jitter {jitter}"
+            return f"{attempts} attempts" + (
+                "" if (backoff, cap, jitter) == (usual.backoff, usual.cap, usual.jitter) else pauses
+            )
+        case _:
+            return value_text(value)
 
 
 def _policy(policy: Json) -> str:

@@ -139,6 +139,89 @@ def test_a_class_that_is_none_could_not_run(edited: Path) -> None:
     assert "there is no class 'widning'" in checked.stderr
 
 
+@pytest.mark.requirement("13.6-classes-select-and-hide-nothing")
+def test_the_case_of_a_class_does_not_matter(edited: Path) -> None:
+    assert ran(edited, "check", "--base", "main", "--fail-on", "WIDENING").exit_code == 1
+    assert ran(edited, "check", "--base", "main", "--fail-on", "Narrowing").exit_code == 0
+
+
+@pytest.mark.requirement("13.6-classes-select-and-hide-nothing")
+@pytest.mark.parametrize("words", ["none,all", "widening,none"])
+def test_all_and_none_stand_alone(edited: Path, words: str) -> None:
+    checked = ran(edited, "check", "--base", "main", "--fail-on", words)
+    assert checked.exit_code == 2
+    assert "all and none stand alone" in checked.stderr
+
+
+@pytest.mark.requirement("13.6-a-reviewer-can-read-it")
+@pytest.mark.parametrize(
+    ("turns", "retry", "words"),
+    [
+        ("parallel(5)", "Retry(3)", ("one at a time in an instance → 5 at once", "(none) → 3 attempts")),
+        (
+            "key('export')",
+            "Retry(3, backoff=1.0)",
+            (
+                'one at a time in an instance → by key "export"',
+                "(none) → 3 attempts, pauses from 1 s to 2 s, jitter 0.5",
+            ),
+        ),
+        (
+            "'capability'",
+            "Retry(2)",
+            ("instance → one at a time, apart from the rest of the instance", "(none) → 2 attempts"),
+        ),
+    ],
+)
+def test_turns_and_attempts_are_told_in_words(
+    signed: Path, tmp_path: Path, turns: str, retry: str, words: tuple[str, str]
+) -> None:
+    root = tmp_path / "waits" / "service"
+    shutil.copytree(signed.parent, root.parent)
+    source = APP.replace("@action", f"@action(concurrency={turns})").replace(
+        "@observation", f"@observation(retry={retry})"
+    )
+    source = source.replace("reference\n\n", "reference, Retry, key, parallel\n\n", 1)
+    (root / "app.py").write_text(source, encoding="utf-8")
+    told = ran(root, "check").output
+    assert all(each in told for each in words), told
+    assert "{" not in told
+
+
+@pytest.mark.requirement("13.6-unequal-always-fails")
+@pytest.mark.parametrize("base", [(), ("--base", "main")])
+@pytest.mark.parametrize(
+    ("find", "put", "why"),
+    [
+        ('"capabilities"', '<<<<<<< HEAD\n"capabilities"', "is no contract: it is no JSON, line 2"),
+        ('"always"', '"never"', "the hash of domain:devices.disable does not fit its row"),
+    ],
+)
+def test_a_contract_that_cannot_be_read_says_why_and_lists_nothing_as_added(
+    signed: Path, tmp_path: Path, base: tuple[str, ...], find: str, put: str, why: str
+) -> None:
+    root = tmp_path / "merged" / "service"
+    shutil.copytree(signed.parent, root.parent)
+    file = root / FILE_NAME
+    file.write_text(file.read_text(encoding="utf-8").replace(find, put, 1), encoding="utf-8")
+    checked = ran(root, "check", *base)
+    since = "; no change since main" if base else ""
+    assert checked.exit_code == 1
+    assert checked.output == f"{FILE_NAME} {why}{since}\ndo  remit compile; review; commit\n"
+    told = json.loads(ran(root, "check", *base, "--format", "json").stdout)
+    assert (told["failed"], told["equals_source"], told["changes"]) == (True, False, [])
+
+
+@pytest.mark.requirement("13.6-unequal-always-fails")
+def test_an_unequal_contract_stands_before_no_change(edited: Path, tmp_path: Path) -> None:
+    root = tmp_path / "back" / "service"
+    shutil.copytree(edited.parent, root.parent)
+    (root / "app.py").write_text(APP, encoding="utf-8")
+    checked = ran(root, "check", "--base", "main")
+    assert checked.exit_code == 1
+    assert checked.output.startswith(f"{FILE_NAME} does not equal the source; no change since main\n")
+
+
 @pytest.mark.requirement("13.6-unequal-always-fails")
 def test_a_contract_that_does_not_equal_the_source_fails_whatever_else_may(signed: Path, tmp_path: Path) -> None:
     root = tmp_path / "renamed"
@@ -245,6 +328,15 @@ def test_a_base_that_git_does_not_know_could_not_run(edited: Path, tmp_path: Pat
     assert "this is no git repository" in outside.stderr
 
 
+@pytest.mark.requirement("13.1-check-exits-2")
+@pytest.mark.parametrize("named", ["", "nowhere", "main:remit.contract.json", "origin/"])
+def test_only_a_branch_of_origin_is_to_be_fetched(edited: Path, named: str) -> None:
+    checked = ran(edited, "check", "--base", named)
+    assert checked.exit_code == 2
+    assert f"git knows no revision {named!r} here" in checked.stderr
+    assert "fetch" not in checked.stderr
+
+
 @pytest.mark.requirement("13.3-base-imports-no-old-code")
 def test_the_base_is_read_and_none_of_its_code_is_imported(edited: Path, tmp_path: Path) -> None:
     top = tmp_path / "repository"
@@ -290,6 +382,15 @@ def test_diff_compares_files_and_revisions_and_fails_nothing(edited: Path) -> No
     assert same.output == f"no change since {FILE_NAME}\n"
     reverse = ran(edited, "diff", str(edited / FILE_NAME), "main")
     assert reverse.output.splitlines()[-1] == "1 widening, 1 narrowing, 1 neutral"
+
+
+@pytest.mark.requirement("13.7-diff")
+@pytest.mark.parametrize("named", ["/", "", "main:remit.contract.json"])
+def test_diff_of_neither_a_file_nor_a_revision_says_so(edited: Path, named: str) -> None:
+    compared = ran(edited, "diff", named)
+    assert compared.exit_code == 2
+    assert f"{named!r} is neither a file nor a revision here" in compared.stderr
+    assert "fetch" not in compared.stderr
 
 
 @pytest.mark.requirement("13.7-diff")
