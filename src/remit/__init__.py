@@ -27,9 +27,9 @@ from remit._model.retry import Retry
 from remit._model.standing import StandingApproval, StandingOffer
 from remit._policy.guard import Accept, Candidate, Reject, Restrict
 from remit._surface.connection import Connection
+from remit._surface.from_thread import SurfaceFromThread
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
-from remit._surface.threads import SurfaceFromThread
 from remit.errors import AgentError, DefinitionError, ErrorCode, Happened, RetryAdvice
 from remit.procedures import BackendError, Procedures
 

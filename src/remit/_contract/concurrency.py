@@ -11,7 +11,6 @@ from remit._model.effects import Kind
 
 Mode: TypeAlias = Literal["instance", "capability"]
 
-MODES: Final = ("instance", "capability")
 MOST_AT_ONCE: Final = 1_000
 _DO: Final = 'write "instance", "capability", key("name") or parallel(2)'
 

@@ -1,9 +1,8 @@
-"""JSON forms of outcomes, equal at every door."""
+"""The JSON form of an error, equal at every door."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from remit._model.outcome import Failed, Ok, Outcome, untrusted_to_json
 from remit.errors import AgentError, ErrorCode, RetryAdvice
 
 
@@ -23,20 +22,3 @@ def error_from_json(form: Mapping[str, Any]) -> AgentError:
         retry=RetryAdvice(form["retry"]),
         details=dict(form.get("details", {})),
     )
-
-
-def outcome_to_json(outcome: Outcome) -> dict[str, object]:
-    """`{ok, invocationId, capabilityId, output | error, surfaceVersion, surfaceChanged}`, `untrusted` (SPEC 3.14)."""
-    form: dict[str, object] = {
-        "ok": isinstance(outcome, Ok),
-        "invocationId": outcome.invocation_id,
-        "capabilityId": outcome.capability_id,
-        "surfaceVersion": outcome.surface_version,
-        "surfaceChanged": outcome.surface_changed,
-    }
-    if isinstance(outcome, Failed):
-        return {**form, "error": error_to_json(outcome.error)}
-    form["output"] = outcome.output
-    if outcome.untrusted:
-        form["untrusted"] = untrusted_to_json(outcome.untrusted)
-    return form

@@ -1,16 +1,15 @@
 """Limits that are kept in the store, asked for within a time of their own (SPEC 5.5, 5.7)."""
 
-import asyncio
-from collections.abc import Awaitable, Hashable
+from collections.abc import Hashable
 from math import ceil
-from typing import Protocol, TypeVar
+from typing import Protocol
 
+from remit._base.awaiting import awaited_within
 from remit._base.boundary import Json, canonical
 from remit._base.clock import Clock
 from remit._policy.decision import Deny
 from remit.errors import ErrorCode
 
-T = TypeVar("T")
 RETRY_MS = 1_000
 
 
@@ -54,7 +53,10 @@ class Meters:
         name = canonical([tenant, _json(key)]).decode()
         try:
             asked = self._buckets.take(name, calls=calls, per_s=per_s, charge=self._charges)
-            wait_s = await in_time(asked, seconds, self._clock)
+            done = await awaited_within(asked, seconds, self._clock)
+            if done is None:
+                raise TimeoutError
+            wait_s = done.result()
         except Exception as cause:
             raise StoreUnavailable("a limit could not be counted: the store gave no answer") from cause
         return ceil(wait_s * 1_000) if wait_s > 0 else 0
@@ -62,22 +64,6 @@ class Meters:
     def trial(self) -> "Meters":
         """The same, which only looks: for a call that is not to be charged."""
         return Meters(self._buckets, self._clock, self._seconds, charges=False)
-
-
-async def in_time(work: Awaitable[T], seconds: float, clock: Clock) -> T:
-    """Wait for it at most so many seconds of the given clock, then let go of it: TimeoutError."""
-    task = asyncio.ensure_future(work)
-    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    timer = clock.call_later(seconds, lambda: None if over.done() else over.set_result(None))
-    watched: set[asyncio.Future[object]] = {task, over}  # type: ignore[arg-type]
-    try:
-        await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise TimeoutError
-        return task.result()
-    finally:
-        timer.cancel()
-        task.cancel()
 
 
 def _json(key: Hashable) -> Json:

@@ -31,10 +31,10 @@ from remit._surface.audience import audience_of
 from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
+from remit._surface.from_thread import SurfaceFromThread
 from remit._surface.life import Life
 from remit._surface.mount import Mount, identity_of, refuse_class, registration_of
 from remit._surface.switch import switch, target_of
-from remit._surface.threads import SurfaceFromThread
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Given, Wired, wire
 from remit.errors import Happened, cancelled, confirmation_invalid

@@ -1,13 +1,10 @@
 """The toolset: one tool a visible capability, calls resolved through what was listed (SPEC 12.1, 12.2, 12.4)."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
 
 from remit._base.clock import Clock, SystemClock
-from remit._base.ident import is_invocation_id
 from remit._base.limits import Limits
 from remit._model.consumer import Consumer
 from remit._model.effects import Kind
@@ -16,15 +13,12 @@ from remit._model.outcome import Failed, Outcome
 from remit._model.port import SurfacePort
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
-from remit._model.request_view import ConfirmationStatus
+from remit._toolset.calling import Person, ToolCall, answered, model_call
 from remit._toolset.definitions import Definition, Definitions
 from remit._toolset.pins import UNLISTED, Pin, Pins
 from remit._toolset.result import Called, ToolResult, to_result, with_present
 from remit._toolset.wire_names import NAME_BUDGET, wire_names
 from remit.errors import ErrorCode
-
-ENDED: Final = frozenset({ConfirmationStatus.DENIED, ConfirmationStatus.EXPIRED, ConfirmationStatus.CANCELLED})
-"""How a request ends without having been spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +41,6 @@ class Listing:
     surface_id: str
     surface_version: str
     tools: tuple[Tool, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """One call of one tool; what stands beside the arguments overrides what the listing said."""
-
-    name: str
-    arguments: Mapping[str, object] | None = None
-    id: str | None = None
-    instance: str | None = None
-    registration: str | None = None
-    surface_id: str | None = None
-    surface_version: str | None = None
-    confirmation: str | None = None
-    correlation_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,29 +67,6 @@ class _Names:
     pins: Mapping[str, Pin]
 
 
-class Calling(Protocol):
-    """What calls tools: the toolset of either mode."""
-
-    async def invoke(
-        self, call: ToolCall, *, timeout: float | None = None, progress: ProgressListener | None = None
-    ) -> ToolResult:
-        """Run one call and answer at once."""
-        ...
-
-    async def continue_(self, confirmation_id: str) -> ToolResult:
-        """Run the stored exact call of a request."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """Where the answer of a person is waited for."""
-
-    port: SurfacePort
-    consumer: Consumer
-    limits: Limits
-
-
 class Toolset:
     """The capabilities of one surface as tools for one consumer's model.
 
@@ -119,7 +75,7 @@ class Toolset:
     room for a prefix that the client adds to names. A toolset decides nothing: the surface does, for every call.
     """
 
-    __slots__ = ("_budget", "_consumer", "_definitions", "_limits", "_names", "_pins", "_port", "_waits")
+    __slots__ = ("_budget", "_consumer", "_definitions", "_names", "_person", "_pins", "_port")
 
     def __init__(
         self,
@@ -134,11 +90,11 @@ class Toolset:
         own_clock = SystemClock() if clock is None else clock
         self._port = port
         self._consumer = consumer
-        self._waits = waits
-        self._limits = Limits() if limits is None else limits
+        own_limits = Limits() if limits is None else limits
+        self._person = Person(port, consumer, own_limits) if waits else None
         self._budget = name_budget
         self._definitions = Definitions(consumer, own_clock)
-        self._pins = Pins(own_clock, self._limits)
+        self._pins = Pins(own_clock, own_limits)
         self._names = _Names(visible=(), key=(), definitions=(), names=(), pins={})
 
     def listing(self) -> Listing:
@@ -188,12 +144,8 @@ class Toolset:
 
         `progress` hears how far the running code says it has come (SPEC 6.10).
         """
-        own_id = None if call_id is None else as_invocation_id(call_id)
-        call = ToolCall(name=name, arguments=arguments, id=own_id)
-        result = await self.invoke(call, timeout=timeout, progress=progress)
-        if self._waits:
-            person = Person(self._port, self._consumer, self._limits)
-            result = await until_decided(self, call, result, person, timeout=timeout, progress=progress)
+        call = model_call(name, arguments, call_id)
+        result = await answered(self, call, self._person, timeout=timeout, progress=progress)
         return replace(result, call_id=call_id)
 
     async def invoke(
@@ -300,42 +252,11 @@ class Toolset:
         return _Target(invocation=invocation, listed=listed, present=names.pins, surface_id=snapshot.surface_id)
 
 
-async def until_decided(
-    tools: Calling,
-    call: ToolCall,
-    asked: ToolResult,
-    person: Person,
-    *,
-    timeout: float | None,
-    progress: ProgressListener | None,
-) -> ToolResult:
-    """Wait for the person whom an answer needs, then answer once; any other answer stays as it is (SPEC 7.7)."""
-    request = asked.confirmation_id
-    if request is None:
-        return asked
-    # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
-    decided = await person.port.decided(request, person.consumer, timeout=person.limits.decide_s + 1.0)
-    if decided in ENDED:
-        # The call itself could not say it: its component or the whole view may have ended too.
-        return replace(await tools.continue_(request), name=call.name)
-    if decided is None:
-        return asked
-    evidence = replace(call, confirmation=request, registration=asked.registration)
-    return await tools.invoke(evidence, timeout=timeout, progress=progress)
-
-
 def addressed(listed: Listed) -> str:
     """The instance as `invoke` takes it: references are told apart by `type/instance` (SPEC 10.10)."""
     if listed.descriptor.kind is Kind.REFERENCE:
         return f"{listed.descriptor.component}/{listed.instance}"
     return listed.instance
-
-
-def as_invocation_id(call_id: str) -> str:
-    """A model's call id as an invocation id: itself where the grammar allows it, else a digest of it (SPEC 2.5)."""
-    if is_invocation_id(call_id):
-        return call_id
-    return "call-" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def state_of(listed: Listed) -> dict[str, object]:

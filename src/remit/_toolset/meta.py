@@ -13,8 +13,9 @@ from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.port import SurfacePort
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
+from remit._toolset.calling import Person, ToolCall, answered, model_call
 from remit._toolset.definitions import Definitions
-from remit._toolset.direct import Person, ToolCall, addressed, as_invocation_id, read_component, until_decided
+from remit._toolset.direct import addressed, read_component
 from remit._toolset.discover import BUDGET, SMALLEST_BUDGET, Discovery
 from remit._toolset.fixed import ACT, DEFINITIONS, DISCOVER, READ, Asked, Envelopes, Wanted
 from remit._toolset.pins import UNLISTED, Pin, Pins
@@ -56,11 +57,10 @@ class MetaToolset:
         "_definitions",
         "_discovery",
         "_envelopes",
-        "_limits",
+        "_person",
         "_pins",
         "_port",
         "_version",
-        "_waits",
     )
 
     def __init__(  # noqa: PLR0913 - a direct toolset's, and what bounds the answers
@@ -81,12 +81,12 @@ class MetaToolset:
         own_clock = SystemClock() if clock is None else clock
         self._port = port
         self._consumer = consumer
-        self._waits = waits
-        self._limits = Limits() if limits is None else limits
+        own_limits = Limits() if limits is None else limits
+        self._person = Person(port, consumer, own_limits) if waits else None
         self._definitions = Definitions(consumer, own_clock)
         self._discovery = Discovery(prefixes, BUDGET if budget is None else budget)
-        self._envelopes = Envelopes(self._limits)
-        self._pins = Pins(own_clock, self._limits)
+        self._envelopes = Envelopes(own_limits)
+        self._pins = Pins(own_clock, own_limits)
         self._version = "0"
 
     def definitions(self) -> list[dict[str, object]]:
@@ -106,12 +106,8 @@ class MetaToolset:
 
         `progress` hears how far the running code says it has come (SPEC 6.10).
         """
-        own_id = None if call_id is None else as_invocation_id(call_id)
-        call = ToolCall(name=name, arguments=arguments, id=own_id)
-        result = await self.invoke(call, timeout=timeout, progress=progress)
-        if self._waits:
-            person = Person(self._port, self._consumer, self._limits)
-            result = await until_decided(self, call, result, person, timeout=timeout, progress=progress)
+        call = model_call(name, arguments, call_id)
+        result = await answered(self, call, self._person, timeout=timeout, progress=progress)
         return replace(result, call_id=call_id)
 
     async def invoke(

@@ -8,7 +8,7 @@ import pytest
 
 from remit import Component, Surface, observation
 from remit._surface.belonging import Belonging
-from remit._surface.threads import SurfaceFromThread
+from remit._surface.from_thread import SurfaceFromThread
 from tests.behaviour.conftest import AGENT, authority_of
 
 

@@ -17,7 +17,8 @@ from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationStatus
-from remit._toolset.direct import ToolCall, Toolset
+from remit._toolset.calling import ToolCall
+from remit._toolset.direct import Toolset
 from remit._toolset.pins import UNLISTED
 from remit.errors import (
     AgentError,

@@ -13,7 +13,7 @@ from remit._model.ids import CapabilityId
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed
 from remit._model.prefix import disjoint
-from remit._toolset.direct import ToolCall
+from remit._toolset.calling import ToolCall
 from remit._toolset.fixed import ACT, DISCOVER, READ
 from remit._toolset.meta import MetaToolset
 from remit._toolset.pins import UNLISTED

@@ -19,7 +19,7 @@ from remit._model.consumer import Consumer
 from remit._model.outcome import Failed
 from remit._model.port import SurfacePort
 from remit._model.request_view import ConfirmationStatus
-from remit._toolset.direct import ENDED
+from remit._toolset.calling import ENDED
 from remit._toolset.result import ToolResult
 from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.meta import to_call_result, to_pending_result

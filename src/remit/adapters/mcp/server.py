@@ -19,7 +19,8 @@ from remit._base.limits import Limits
 from remit._model.port import SurfacePort
 from remit._session.session import Session
 from remit._session.views import Ambiguous, Gone, Nothing, Views
-from remit._toolset.direct import ToolCall, Toolset
+from remit._toolset.calling import ToolCall
+from remit._toolset.direct import Toolset
 from remit._toolset.result import ToolResult
 from remit.adapters.mcp.callers import Caller, Callers, Identity
 from remit.adapters.mcp.confirming import Answer, Confirming, Context, Exchange, can_be_asked_by_url, read_evidence
