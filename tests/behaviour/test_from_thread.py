@@ -8,7 +8,7 @@ from typing import TypeVar
 import pytest
 
 from remit import Component, DefinitionError, Ok, Surface, SurfaceFromThread, action, observation
-from remit._surface import threads as threads_of
+from remit._surface import from_thread as threads_of
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
 
 T = TypeVar("T")
