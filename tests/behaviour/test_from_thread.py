@@ -1,6 +1,7 @@
 """`surface.from_thread()`: a surface for other threads than its own (SPEC 4.0)."""
 
 import asyncio
+import concurrent.futures
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -177,6 +178,24 @@ def test_a_loop_that_ends_while_somebody_waits_lets_go_of_them() -> None:
     waiting[0].join(20)
     assert not waiting[0].is_alive()
     assert [str(error) for error in raised] == ["the event loop of this surface ended before it answered"]
+
+
+@pytest.mark.requirement("4.0-from-thread-serves")
+async def test_a_long_call_is_waited_for_however_often_its_loop_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, lamp, threads = lit()
+    loop, looks = asyncio.get_running_loop(), 0
+    wait = concurrent.futures.wait
+
+    def looked(futures: tuple[concurrent.futures.Future[object]], timeout: float) -> object:
+        nonlocal looks
+        looks += 1
+        if looks == 3:  # the answer was not there twice
+            loop.call_soon_threadsafe(lamp.gate.set)
+        return wait(futures, timeout=timeout if looks >= 3 else 0)
+
+    monkeypatch.setattr(concurrent.futures, "wait", looked)
+    assert output(await elsewhere(lambda: threads.call(AGENT, Lamp.hang))) is None
+    assert looks >= 3
 
 
 @pytest.mark.requirement("4.0-from-thread-never-deadlocks")

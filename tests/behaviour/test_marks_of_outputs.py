@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import TypeAliasType
 
 from remit import (
     Authority,
@@ -43,6 +44,9 @@ class Mail:
     unread: int
 
 
+Letter = TypeAliasType("Letter", Mail)
+
+
 class Inbox(Component, type="inbox"):
     """The inbox."""
 
@@ -54,6 +58,11 @@ class Inbox(Component, type="inbox"):
     @observation(untrusted=("subject",))
     def read_first(self) -> Mail:
         """The first mail."""
+        return Mail(subject=LURE, unread=1)
+
+    @observation(untrusted=("subject",))
+    def read_letter(self) -> Letter:
+        """The first letter, a type with a name of its own."""
         return Mail(subject=LURE, unread=1)
 
     @observation
@@ -76,6 +85,7 @@ EXPOSED = {"mcp": ["view:inbox.*", "domain:mail.search"]}
 MARKS: list[tuple[str, bool | tuple[str, ...]]] = [
     ("view:inbox.readAll", True),
     ("view:inbox.readFirst", ("subject",)),
+    ("view:inbox.readLetter", ("subject",)),
     ("view:inbox.count", False),
     ("view:inbox.archive", True),
     ("domain:mail.search", True),

@@ -24,13 +24,13 @@ class _Shown:
         self.version = version
         self.capture = capture
         self.at = at
-        self.ids: frozenset[str] | None = None
+        self.ids: dict[str, None] | None = None
         self.gone: dict[str, float] = {}
 
-    def now(self) -> frozenset[str]:
-        """The ids of the latest listing, collected when first needed."""
+    def now(self) -> dict[str, None]:
+        """The ids of the latest listing in its order, collected when first needed."""
         if self.ids is None:
-            self.ids = frozenset(_ids(self.capture))
+            self.ids = dict.fromkeys(_ids(self.capture))
         return self.ids
 
 

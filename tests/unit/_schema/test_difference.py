@@ -106,3 +106,11 @@ def test_lists_that_count_alike_differ_in_their_items_alone() -> None:
     before: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "uniqueItems": False}
     after: dict[str, Any] = {"type": "array", "items": {"type": "null"}}
     assert [found.path for found in differences(before, after)] == ["[]"]
+
+
+def test_lists_that_count_otherwise_differ_there_and_in_their_items() -> None:
+    before: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "maxItems": 3}
+    after: dict[str, Any] = {"type": "array", "items": {"type": "null"}, "maxItems": 2}
+    counted, items = differences(before, after)
+    assert (counted.path, counted.looser, counted.tighter) == ("", False, True)
+    assert items.path == "[]"
