@@ -9,7 +9,7 @@ from remit._model.effects import Kind
 from remit._policy.context import Counter, PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
 from remit._policy.meters import StoreUnavailable
-from remit._policy.policy import Policy, at_once
+from remit._policy.policy import Policy, at_once, quick
 from remit.errors import ErrorCode
 
 __all__ = [
@@ -154,6 +154,7 @@ def require_confirmation(*, when: Callable[[ReviewContext], bool] | None = None,
 
 
 class _Authenticated(Policy, name="authenticated"):
+    @quick
     def discover(self, ctx: PolicyContext) -> Decision:
         return _HIDE if ctx.principal is None else _EXPOSE
 
@@ -167,6 +168,7 @@ class _RequireGrant(Policy, name="require-grant"):
         self.name = f"require-grant:{grant}"
         self._grant = grant
 
+    @quick
     def discover(self, ctx: PolicyContext) -> Decision:
         principal = ctx.principal
         return _EXPOSE if principal is not None and self._grant in principal.grants else _HIDE
@@ -262,6 +264,7 @@ class _SharedRateLimit(Policy, name="rate-limit"):
 
 
 class _ReadOnly(Policy, name="read-only"):
+    @quick
     def discover(self, ctx: PolicyContext) -> Decision:
         return _EXPOSE if ctx.capability is not None and ctx.capability.effect.reads_only else _HIDE
 
@@ -271,6 +274,7 @@ class _OnlyKinds(Policy, name="only-kinds"):
         self.name = f"only-kinds:{','.join(kinds)}"
         self._kinds = frozenset(kinds)
 
+    @quick
     def discover(self, ctx: PolicyContext) -> Decision:
         return _EXPOSE if ctx.capability is not None and ctx.capability.kind in self._kinds else _HIDE
 
@@ -280,6 +284,7 @@ class _OnlyDoors(Policy, name="only-doors"):
         self.name = f"only-doors:{','.join(doors)}"
         self._doors = frozenset(door.value for door in doors)
 
+    @quick
     def discover(self, ctx: PolicyContext) -> Decision:
         return _EXPOSE if ctx.door in self._doors else _HIDE
 

@@ -1,6 +1,6 @@
 """Steps 3 to 5: is it visible, which one is meant, is it available now (SPEC 6.2, 6.5)."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from remit._base.limits import Limits
@@ -8,12 +8,12 @@ from remit._confirmation.standing import Standings
 from remit._invocation.call import Call
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect, Kind
-from remit._model.ids import RegistrationId, parse_capability_id
+from remit._model.ids import parse_capability_id
 from remit._model.request import Invocation
 from remit._registry.state import Bound, Tombstone
 from remit._registry.state import State as Registry
 from remit._registry.viewer import Viewer
-from remit._registry.visibility import Sight, State, may_reach, see, see_nothing
+from remit._registry.visibility import Sight, State, find, may_reach, see_nothing
 from remit.errors import (
     Refusal,
     ambiguous_instance,
@@ -82,48 +82,21 @@ def _as_moved(call: Call, part: Part) -> Invocation:
 
 
 def _visible(request: Invocation, part: Part, viewer: Viewer) -> tuple[list[tuple[Bound, Sight]], Sight | None]:
-    # What was mounted is well formed, so that a malformed id is simply not there (SPEC 2.3).
-    known = isinstance(request.capability_id, str)
-    candidates = part.registry.by_capability.get(request.capability_id) if known else None
-    if candidates is None:
-        return [], see_nothing(viewer)
-    named = None if request.registration is None else candidates.get(RegistrationId(request.registration))
-    visible, hidden, asked = _seen(
-        _of_instance(candidates, request, part.registry) if named is None else (named,), viewer, False
-    )
-    if named is not None and not visible:  # a hidden registration answers like one that never was
-        others = [bound for bound in _of_instance(candidates, request, part.registry) if bound is not named]
-        visible, _, asked = _seen(others, viewer, asked)
-    if not visible and not asked:
-        see_nothing(viewer)  # meters of policies count it like a made-up id (SPEC 4.7)
+    given: object = request.capability_id
+    id, offers = given if isinstance(given, str) else "", part.registry.offers(given)
+    bounds = offers.named(request.instance)
+    named = None if request.registration is None else offers.of.get(request.registration)
+    if named is None:
+        visible, hidden, asked = find(id, bounds, offers, viewer)
+    else:
+        visible, hidden, asked = find(id, (named,), offers, viewer)
+        if not visible and len(offers.of) > 1:  # a hidden registration answers like one that never was
+            others = [bound for bound in bounds if bound is not named]
+            visible, _, asked = find(id, others, offers, viewer, asked=asked)
+    if not visible and not asked:  # meters of policies count it like a made-up id (SPEC 4.7)
+        nothing = see_nothing(viewer)
+        hidden = hidden if offers.of else nothing
     return visible, hidden
-
-
-def _seen(bounds: Iterable[Bound], viewer: Viewer, asked: bool) -> tuple[list[tuple[Bound, Sight]], Sight | None, bool]:
-    """Who is visible; the last that is not; and whether policies have been asked, so that meters count a call once."""
-    visible: list[tuple[Bound, Sight]] = []
-    hidden: Sight | None = None
-    for bound in bounds:
-        sight = see(bound, viewer, charges=not asked)
-        asked = asked or bool(sight.votes)
-        if sight.state is State.HIDDEN:
-            hidden = sight
-        else:
-            visible.append((bound, sight))
-    return visible, hidden, asked
-
-
-def _of_instance(candidates: dict[RegistrationId, Bound], request: Invocation, registry: Registry) -> Collection[Bound]:
-    """The registrations of the named instance, or all; nothing is disclosed by this: each is judged by itself."""
-    instance = request.instance
-    if instance is None:
-        return candidates.values()
-    descriptor = next(iter(candidates.values())).plan.descriptor
-    if descriptor.kind is Kind.REFERENCE:  # several components may refer to one operation
-        return [bound for bound in candidates.values() if instance in _addresses(bound)]
-    registration = registry.by_instance.get((descriptor.component, instance))
-    bound = None if registration is None else candidates.get(registration.id)
-    return () if bound is None else (bound,)
 
 
 def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> Refusal:

@@ -2,17 +2,21 @@
 
 import inspect
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Sequence
-from typing import cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, cast
 
 from remit._policy.context import PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation, Required
 from remit._policy.meters import StoreUnavailable, Unmetered
-from remit._policy.policy import decides_at_once, methods_of
+from remit._policy.policy import decides_at_once, is_quick, methods_of
 from remit.errors import Happened
 
 CallNext = Callable[[], Awaitable[object]]
 Watch = Callable[[Callable[[PolicyContext], object]], Callable[[PolicyContext], object]]
+
+REMEMBERED: Final = 64
+"""Verdicts of plain answers that a chain keeps ready; five policies have no more."""
 
 
 class Vote:
@@ -64,7 +68,7 @@ class Chain:
 
     Built once per class and surface. A policy without a method costs nothing there, and when nobody objects no object
     is made. `prompt` says that no `authorize` waits for anything (see `authorize_at_once`). `watch` may wrap what runs
-    inline. What is no `Policy` is a `DefinitionError`.
+    inline, unless it is known to be quick. What is no `Policy` is a `DefinitionError`.
     """
 
     __slots__ = (
@@ -76,6 +80,7 @@ class Chain:
         "_exposed",
         "_review",
         "_reviewed",
+        "_verdicts",
         "empty",
         "has_around",
         "has_authorize",
@@ -115,47 +120,52 @@ class Chain:
         decides = [decides_at_once(policy) for policy in policies if hasattr(policy, "authorize")]
         self._at_once = [decide for decide in decides if decide is not None]
         if watch is not None:
-            self._discover = [(name, watch(method)) for name, method in self._discover]
-            self._at_once = [watch(decide) for decide in self._at_once]
+            self._discover = [(name, method if is_quick(method) else watch(method)) for name, method in self._discover]
         self.prompt = len(self._at_once) == len(self._authorize)
         self.empty = not names
         self._exposed = Verdict(Expose(), tuple(Vote(name, "discover", "expose") for name, _ in self._discover))
+        self._verdicts = {0: self._exposed}  # by which policies hid, one bit each; none of them said anything else
         self._authorized = tuple(Vote(name, "authorize", "allow") for name, _ in self._authorize)
         self._reviewed = tuple(Vote(name, "review", "allow") for name, _ in self._review)
 
     def discover(self, ctx: PolicyContext) -> Verdict:
-        """Ask every `discover`: hide beats disable beats expose; a raising one hides."""
-        place = 0
+        """Ask every `discover`, so that every vote is known: hide beats disable beats expose; a raising one hides.
+
+        To hide takes as long as to expose: both go this whole way, and give a verdict that was made before.
+        """
+        hides, bit = 0, 1
+        odd: dict[int, object] | None = None
         for _, method in self._discover:
             try:
                 decision = method(ctx)
             except KeyboardInterrupt:
                 raise
             except BaseException as cause:  # noqa: BLE001 - a policy is the application's code: it closes, and is told
-                return self._weigh(ctx, place, cause)
-            if type(decision) is not Expose:
-                return self._weigh(ctx, place, decision)
-            place += 1
-        return self._exposed
+                decision = cause
+            kind = type(decision)
+            if kind is Hide:
+                hides |= bit
+            elif kind is not Expose:
+                odd = {bit: decision} if odd is None else {**odd, bit: decision}
+            bit <<= 1
+        verdict = self._verdicts.get(hides) if odd is None else None
+        return self._weigh(hides, odd or _NOTHING_ODD) if verdict is None else verdict
 
-    def _weigh(self, ctx: PolicyContext, place: int, answer: object) -> Verdict:
-        """Go on after the first objection, so that every vote is known."""
-        votes = list(self._exposed.votes[:place])
+    def _weigh(self, hides: int, odd: Mapping[int, object]) -> Verdict:
+        """The verdict of answers of which some are in `odd`, each under its bit: of one that has words of its own."""
+        votes: list[Vote] = []
         strictest: Decision = Expose()
-        for position in range(place, len(self._discover)):
-            name, method = self._discover[position]
-            if position > place:
-                try:
-                    answer = method(ctx)
-                except KeyboardInterrupt:
-                    raise
-                except BaseException as cause:  # noqa: BLE001 - as above
-                    answer = cause
+        for place, (name, _) in enumerate(self._discover):
+            bit = 1 << place
+            answer = odd[bit] if bit in odd else _HIDE if hides & bit else _EXPOSE
             decision, vote = _discovered(name, answer)
             votes.append(vote)
             if _STRICTNESS[type(decision)] > _STRICTNESS[type(strictest)]:
                 strictest = decision
-        return Verdict(strictest, tuple(votes))
+        verdict = Verdict(strictest, tuple(votes))
+        if not odd and len(self._verdicts) < REMEMBERED:
+            self._verdicts[hides] = verdict
+        return verdict
 
     async def authorize(self, ctx: PolicyContext) -> tuple[Deny | None, Votes]:
         """Ask every `authorize` in order, up to the first that denies; a raising one denies."""
@@ -269,6 +279,9 @@ class _Once:
 
 
 _STRICTNESS: dict[type[Decision], int] = {Expose: 0, Disable: 1, Hide: 2}
+_EXPOSE: Final = Expose()
+_HIDE: Final = Hide()
+_NOTHING_ODD: Final[Mapping[int, object]] = MappingProxyType({})
 
 
 def _discovered(name: str, answer: object) -> tuple[Decision, Vote]:

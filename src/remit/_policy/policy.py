@@ -7,12 +7,13 @@ from functools import partial, wraps
 from typing import Any, Final, NoReturn, TypeVar
 
 from remit._policy.context import PolicyContext
-from remit._policy.decision import Deny
+from remit._policy.decision import Decision, Deny
 from remit.errors import DefinitionCode, DefinitionError
 
 METHODS: Final = ("discover", "authorize", "review", "around")
 P = TypeVar("P", bound="Policy")
 _AT_ONCE: Final = "__remit_at_once__"
+_QUICK: Final = "__remit_quick__"
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*(?::[^\x00-\x20\x7f-\xa0][^\x00-\x1f\x7f-\x9f]*)?")
 _MAX_NAME = 128
@@ -86,6 +87,21 @@ def decides_at_once(policy: object) -> Callable[[PolicyContext], object] | None:
     authorize = getattr(type(policy), "authorize", None)
     made, decide = getattr(authorize, _AT_ONCE, (None, None))
     return partial(decide, policy) if decide is not None and made is authorize else None
+
+
+def quick(discover: Callable[[P, PolicyContext], Decision]) -> Callable[[P, PolicyContext], Decision]:
+    """Say of a `discover` that it compares what it is given and runs no code of the application: nobody measures it.
+
+    A subclass that overrides `discover`, or wraps this one, is measured like any other policy.
+    """
+    setattr(discover, _QUICK, discover)
+    return discover
+
+
+def is_quick(discover: Callable[..., object]) -> bool:
+    """Whether this bound method is one that `quick` made."""
+    function = getattr(discover, "__func__", None)
+    return function is not None and getattr(function, _QUICK, None) is function
 
 
 def _public_methods(cls: type) -> Iterator[tuple[str, object]]:

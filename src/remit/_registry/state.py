@@ -1,6 +1,6 @@
 """The registrations of one surface, indexed for calls and kept in order for listings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -122,6 +122,12 @@ class Bound:
 
     __slots__ = ("address", "chain", "inline", "listed", "mark", "plan", "registration")
 
+    @property
+    def names(self) -> Iterable[str]:
+        """What a call may name as its instance."""
+        instance = self.registration.instance
+        return (instance,) if self.address == instance else (instance, self.address)
+
     def __init__(self, plan: Plan, registration: Registration, chain: Chain, mark: int) -> None:
         self.plan = plan
         self.registration = registration
@@ -141,6 +147,42 @@ class Bound:
         )
 
 
+class Offers:
+    """Who offers one capability now: by registration, and by each name a call may give.
+
+    `doored` counts those that name doors of their own.
+    """
+
+    __slots__ = ("_named", "doored", "of")
+
+    def __init__(self) -> None:
+        self.of: dict[str, Bound] = {}
+        self.doored = 0
+        self._named: dict[str, tuple[Bound, ...]] = {}
+
+    def named(self, instance: str | None) -> Collection[Bound]:
+        """Those that bear this name, all without one; nothing is disclosed by this: each is judged by itself."""
+        return self.of.values() if instance is None else self._named.get(instance, ())
+
+    def add(self, bound: Bound) -> None:
+        """One more offers it."""
+        self.of[bound.registration.id] = bound
+        self.doored += bound.plan.doors is not None
+        for name in bound.names:
+            self._named[name] = (*self._named.get(name, ()), bound)
+
+    def remove(self, bound: Bound) -> None:
+        """One no longer does."""
+        del self.of[bound.registration.id]
+        self.doored -= bound.plan.doors is not None
+        for name in bound.names:
+            left = tuple(other for other in self._named[name] if other is not bound)
+            if left:
+                self._named[name] = left
+            else:
+                del self._named[name]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
     """What stays of a registration after it has gone: its names, and who had been shown what of it (SPEC 4.4)."""
@@ -156,8 +198,9 @@ class State:
 
     __slots__ = (
         "_marks",
+        "_nobody",
+        "_offers",
         "_order",
-        "by_capability",
         "by_instance",
         "by_registration",
         "generation",
@@ -168,7 +211,8 @@ class State:
     )
 
     def __init__(self, limits: Limits, clock: Clock, suspended: Suspended) -> None:
-        self.by_capability: dict[str, dict[RegistrationId, Bound]] = {}
+        self._offers: dict[str, Offers] = {}
+        self._nobody = Offers()
         self.by_instance: dict[tuple[str, str], Registration] = {}
         self.by_registration: dict[RegistrationId, Registration] = {}
         self.tombstones: Bounded[str, Tombstone] = Bounded(limits.tombstones, limits.tombstone_s, clock)
@@ -178,6 +222,13 @@ class State:
         self.suspended = suspended
         self._marks = count(1)
         self._order: tuple[Registration, ...] | None = None
+
+    def offers(self, capability_id: object) -> Offers:
+        """Who offers this capability; what is not there is offered by nobody, and takes as long to find out.
+
+        What was mounted is well formed, so that a malformed id, whatever it is, is simply not there (SPEC 2.3).
+        """
+        return self._offers.get(capability_id, self._nobody) if isinstance(capability_id, str) else self._nobody
 
     def moved(self) -> None:
         """Something that a listing may show has changed."""
@@ -201,7 +252,11 @@ class State:
         self.by_instance[registration.sealed.type, registration.instance] = registration
         self.by_registration[registration.id] = registration
         for bound in registration.bounds:
-            self.by_capability.setdefault(bound.plan.descriptor.id, {})[registration.id] = bound
+            id = bound.plan.descriptor.id
+            offers = self._offers.get(id)
+            if offers is None:
+                offers = self._offers[id] = Offers()
+            offers.add(bound)
         self._order = None
         self.moved()
 
@@ -210,11 +265,11 @@ class State:
         del self.by_instance[registration.sealed.type, registration.instance]
         del self.by_registration[registration.id]
         for bound in registration.bounds:
-            capability = bound.plan.descriptor.id
-            live = self.by_capability[capability]
-            del live[registration.id]
-            if not live:
-                del self.by_capability[capability]
+            id = bound.plan.descriptor.id
+            offers = self._offers[id]
+            offers.remove(bound)
+            if not offers.of:
+                del self._offers[id]
         stone = Tombstone(
             registration=registration.id,
             type=registration.sealed.type,

@@ -3,11 +3,10 @@
 Listing, calling and the dispatch gate call it; an import rule lets nobody else do so.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from enum import Enum
 
 from remit._base.text import clean_line
-from remit._contract.plan import Plan
 from remit._model.answers import Unavailable
 from remit._model.consumer import Consumer
 from remit._model.effects import Confirmation
@@ -15,7 +14,7 @@ from remit._model.pattern import Patterns
 from remit._policy.chain import Vote
 from remit._policy.decision import Disable, Hide
 from remit._registry.entered import Raised
-from remit._registry.state import Bound
+from remit._registry.state import Bound, Offers
 from remit._registry.viewer import Viewer
 
 
@@ -27,19 +26,31 @@ class State(Enum):
     AVAILABLE = "available"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sight:
     """What one consumer gets to see of one capability; `why` is the true reason, for the journal only.
 
     `settled` is false when only lazily evaluated state (a predicate) made it unavailable: that moves no version.
+    Never changed; made for many calls, so no dataclass with slow frozen fields.
     """
 
-    state: State
-    reason: str | None = None
-    why: str | None = None
-    settled: bool = True
-    votes: tuple[Vote, ...] = ()
-    cause: BaseException | None = None
+    __slots__ = ("cause", "reason", "settled", "state", "votes", "why")
+
+    def __init__(
+        self,
+        *,
+        state: State,
+        reason: str | None = None,
+        why: str | None = None,
+        settled: bool = True,
+        votes: tuple[Vote, ...] = (),
+        cause: BaseException | None = None,
+    ) -> None:
+        self.state = state
+        self.reason = reason
+        self.why = why
+        self.settled = settled
+        self.votes = votes
+        self.cause = cause
 
 
 AVAILABLE = Sight(state=State.AVAILABLE)
@@ -56,11 +67,42 @@ def see(bound: Bound, viewer: Viewer, *, charges: bool = True) -> Sight:
     pushed, predicate, a policy's disable. With `charges=False` meters of policies only look: the call was charged
     before. What can change without the registrar or another viewer makes a registration unsteady (`state`).
     """
-    if viewer.site.suspended.any and (off := _switched_off(bound.plan.descriptor.id, viewer)) is not None:
-        return off
-    hidden = _out_of_reach(bound.plan, viewer)
-    if hidden is not None:
-        return hidden
+    if viewer.site.suspended.any and viewer.site.suspended.has_consumer(viewer.consumer.key):
+        return _SUSPENDED_CONSUMER
+    off = _out_of_reach(bound.plan.descriptor.id, bound.plan.doors, viewer)
+    return _judged(bound, viewer, charges) if off is None else off
+
+
+Found = tuple[list[tuple[Bound, Sight]], Sight | None, bool]
+"""Who is visible; the last that is not; and whether policies have been asked, so that meters count a call once."""
+
+
+def find(capability_id: str, bounds: Iterable[Bound], offers: Offers, viewer: Viewer, *, asked: bool = False) -> Found:
+    """Judge those of `offers` that a call may mean, as `see` does; its consumer is not suspended.
+
+    What is hidden takes the way of what was never there: reach is decided by the id alone, whoever offers it, and where
+    nobody is left to be judged the surface's own policies run over an empty target (`see_nothing`). So for both the
+    same is done (SPEC 4.7).
+    """
+    visible: list[tuple[Bound, Sight]] = []
+    off = _out_of_reach(capability_id, None, viewer)
+    if off is not None and not offers.doored:
+        return visible, off, asked
+    hidden: Sight | None = None
+    for bound in bounds:
+        doors = bound.plan.doors
+        sight = off if doors is None else _out_of_reach(capability_id, doors, viewer)
+        if sight is None:
+            sight = _judged(bound, viewer, not asked)
+            asked = asked or bool(sight.votes)
+        if sight.state is State.HIDDEN:
+            hidden = sight
+        else:
+            visible.append((bound, sight))
+    return visible, hidden, asked
+
+
+def _judged(bound: Bound, viewer: Viewer, charges: bool) -> Sight:
     votes: tuple[Vote, ...] = ()
     if bound.chain.has_discover:
         verdict = bound.chain.discover(viewer.context(bound, charges=charges))
@@ -81,10 +123,11 @@ def availability(bound: Bound, viewer: Viewer) -> Sight:
 
 
 def see_nothing(viewer: Viewer) -> Sight:
-    """Judge an id that does not exist: the surface's own policies run over an empty target (SPEC 4.7)."""
-    votes: tuple[Vote, ...] = ()
-    if viewer.site.chain.has_discover:
-        votes = viewer.site.chain.discover(viewer.context(None)).votes
+    """Judge an id that does not exist: the surface's own policies run over an empty target (SPEC 4.7).
+
+    Even if there are none, so that it takes as long as a policy of the component that hides.
+    """
+    votes = viewer.site.chain.discover(viewer.context(None)).votes
     return Sight(state=State.HIDDEN, why="no such capability", votes=votes)
 
 
@@ -93,31 +136,24 @@ def may_reach(capability_id: str, viewer: Viewer) -> bool:
 
     Used for what is no longer mounted; a capability's own `doors` have gone with it. What is suspended is hidden.
     """
-    if viewer.site.suspended.any and _switched_off(capability_id, viewer) is not None:
+    if viewer.site.suspended.any and viewer.site.suspended.has_consumer(viewer.consumer.key):
         return False
-    kind = viewer.consumer.kind
-    if not kind.in_process and capability_id not in viewer.site.exposure.get(kind.value, _NONE):
-        return False
-    return _narrowed_in(capability_id, viewer) and _in_scope(capability_id, viewer.consumer)
+    return _out_of_reach(capability_id, None, viewer) is None
 
 
 _NONE = Patterns(())
 
 
-def _switched_off(capability_id: str, viewer: Viewer) -> Sight | None:
+def _out_of_reach(capability: str, doors: frozenset[str] | None, viewer: Viewer) -> Sight | None:
+    """Why an id cannot be reached, whatever policies say; `doors` are a capability's own."""
     suspended = viewer.site.suspended
-    if suspended.has_consumer(viewer.consumer.key):
-        return _SUSPENDED_CONSUMER
-    return _SUSPENDED if suspended.has_capability(capability_id) else None
-
-
-def _out_of_reach(plan: Plan, viewer: Viewer) -> Sight | None:
-    if viewer.free and plan.doors is None:
+    if suspended.any and suspended.has_capability(capability):
+        return _SUSPENDED
+    if viewer.free and doors is None:
         return None
-    capability = plan.descriptor.id
     kind = viewer.consumer.kind
-    if plan.doors is not None:
-        open_here = kind.value in plan.doors
+    if doors is not None:
+        open_here = kind.value in doors
     else:
         open_here = kind.in_process or capability in viewer.site.exposure.get(kind.value, _NONE)
     if not open_here or not _narrowed_in(capability, viewer):
