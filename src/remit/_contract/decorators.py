@@ -57,6 +57,8 @@ def observation(
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
+    input: Mapping[str, object] | None = None,
+    output: Mapping[str, object] | None = None,
 ) -> ObservationDecorator: ...
 def observation(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -76,6 +78,8 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
+    input: Mapping[str, object] | None = None,
+    output: Mapping[str, object] | None = None,
 ) -> Observation[S, P, R] | ObservationDecorator:
     """Make a method an observation: it reads the view, changes nothing and declares what it returns (SPEC 3.11).
 
@@ -84,6 +88,8 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     takes turns in that lane instead of running beside other reads (SPEC 6.6, 6.9, 6.13). `untrusted=True` says that the
     output and the note hold text from outside the organisation, a collection names the fields of the output that do
     (SPEC 3.14); `meta` is a literal dict of JSON, at most 2,048 bytes, that remit carries and never reads (SPEC 3.3).
+    `input` and `output` are literal JSON Schema of the subset in place of type hints: the method then takes one
+    parameter for the whole input, a dict, and returns JSON (SPEC 3.5).
     Everything is judged when the class is created, with the place.
     """
     options = written_options(locals())
@@ -124,6 +130,8 @@ def action(
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
+    input: Mapping[str, object] | None = None,
+    output: Mapping[str, object] | None = None,
 ) -> ActionDecorator: ...
 def action(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -152,6 +160,8 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
+    input: Mapping[str, object] | None = None,
+    output: Mapping[str, object] | None = None,
 ) -> Action[S, P, R] | ActionDecorator:
     """Make a method an action: it changes the view, `local-state` unless `effect="navigation"` is said (SPEC 3.4).
 
@@ -160,7 +170,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     approve. Calls of one instance take turns unless `concurrency` says otherwise; `blocking` runs a plain method in a
     thread; `retry` is for what is idempotent (SPEC 6.6, 6.9, 6.13). `may_vary` names fields that a person may leave
     free when approving for the session (SPEC 7.9), `sensitive` fields whose values are neither shown nor kept (7.2).
-    `untrusted` and `meta` are as for observations (SPEC 3.14, 3.3).
+    `untrusted`, `meta`, `input` and `output` are as for observations (SPEC 3.14, 3.3, 3.5).
     Everything is judged when the class is created, with the place.
     """
     options = written_options(locals())

@@ -27,7 +27,8 @@ class Options:
     """The keywords of one declaration as they were written; nothing is judged before the class exists.
 
     `timeout` and `spend_time` are seconds; `reason` says why a level is below its default; `may_vary` and `sensitive`
-    name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside.
+    name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside;
+    `input` and `output` are JSON Schema instead of type hints.
     """
 
     name: str | None = None
@@ -53,14 +54,25 @@ class Options:
     retry: object = None
     meta: object = None
     untrusted: object = False
+    input: object = None
+    output: object = None
 
 
 _NAMES: Final = tuple(each.name for each in fields(Options))
 
 
 def written_options(given: Mapping[str, Any]) -> Options:
-    """What was given to a declaring function, by the names of its keywords: those that are options, and no others."""
-    return Options(**{name: given[name] for name in _NAMES if name in given})
+    """What was given to a declaring function, by the names of its keywords: those that are options, and no others.
+
+    Dicts and lists are copied: what is declared does not change when they do (SPEC 3.8).
+    """
+    return Options(**{name: _own(given[name]) for name in _NAMES if name in given})
+
+
+def _own(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _own(each) for key, each in value.items()}
+    return [_own(each) for each in value] if type(value) is list else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

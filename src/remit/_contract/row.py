@@ -1,10 +1,7 @@
 """From a live class to the rows of the contract; the compiler and the mount use this one function (SPEC 3.3, 3.8)."""
 
-import types
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, NoneType
 from typing import Final, cast
 
 from remit._base.boundary import Json, take
@@ -25,15 +22,12 @@ from remit._contract.options import (
 from remit._contract.plan import NamedPolicy
 from remit._contract.reference import Reference, checked_overridable
 from remit._contract.retrying import check_may_retry, checked_retry, retry_block
-from remit._model.answers import Refused
-from remit._model.consumer import Principal
-from remit._model.context import Context
+from remit._contract.schemas import input_of, output_of
 from remit._model.effects import Effect, Kind, effective_confirmation
-from remit._schema.derive import DerivedInput, DerivedOutput, derive_input, derive_output, return_hint
+from remit._schema.derive import DerivedInput, DerivedOutput
 from remit.errors import DefinitionCode, DefinitionError
 
 POLICY_METHODS: Final = ("discover", "authorize", "review", "around")
-INJECTED: Final[Mapping[type, str]] = MappingProxyType({Context: "context", Principal: "principal"})
 _NOT_UNDER_OO: Final = "has no description, because Python ran with -OO and dropped docstrings"
 
 
@@ -142,10 +136,8 @@ def _method_row(
     description = described(at, options.description, function.__doc__, LIMITS.capability_description)
     if description is None:
         raise at.wrong(_NOT_UNDER_OO, do="run without -OO, or write description=")
-    derived = derive_input(function, namespace=namespace, injected=INJECTED, subject=at.subject)
-    hint = _without_refused(return_hint(function, namespace=namespace, subject=at.subject))
-    output = derive_output(hint, namespace=namespace, subject=at.subject)
-    schema = None if hint in (None, NoneType) else output.schema
+    derived = input_of(function, options.input, namespace=namespace, subject=at.subject)
+    output, schema = output_of(function, options.output, namespace=namespace, at=at)
     if capability.kind is Kind.OBSERVATION and schema is None:
         raise at.wrong("is an observation and declares no output type", do="annotate what it returns: `-> TableState`")
     level = governed(at, capability.effect, options)
@@ -305,14 +297,6 @@ def _without_unused_definitions(schema: dict[str, Json]) -> Json:
             pending.extend(node.values())
     kept = {name: value for name, value in definitions.items() if name in used}
     return take({**rest, "$defs": kept} if kept else rest)[0]
-
-
-def _without_refused(hint: object) -> object:
-    """A handler may return `Refused` as its own "no"; that is no output (SPEC 8.5)."""
-    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
-        return None if hint is Refused else hint
-    left = [part for part in typing.get_args(hint) if part is not Refused]
-    return typing.Union[tuple(left)]  # noqa: UP007 - built at run time
 
 
 def _number(value: float | None) -> Json:

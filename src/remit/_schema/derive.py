@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, NoneType
-from typing import Annotated, Any, Final, NotRequired, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, NotRequired, cast, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -17,8 +17,19 @@ from remit._base.paths import join
 from remit._schema.issues import issues_of
 from remit._schema.judge import compile_schema
 from remit._schema.openness import openness_of, put_back
+from remit._schema.parameters import (
+    bare,
+    hint_of,
+    hints_of,
+    invalid,
+    parameters_of,
+    refuse_open,
+    refused,
+    resolved,
+    role_of,
+)
 from remit._schema.subset import to_subset
-from remit._schema.typed import adapter, open_variables, raw_schema
+from remit._schema.typed import adapter, raw_schema
 from remit.errors import DefinitionCode, DefinitionError, Issue
 
 NO_HINT: Final = inspect.Signature.empty
@@ -98,14 +109,14 @@ def derive_input(
     `DefinitionError`: `*args`, `**kwargs`, positional-only and unannotated parameters, open type variables, names that
     do not exist at run time, aliases of parameters, defaults that are no JSON or break their own schema.
     """
-    parameters = _parameters(function, subject, method)
-    hints = _hints(function, namespace, subject)
+    parameters = parameters_of(function, subject, method)
+    hints = hints_of(function, namespace, subject)
     roles: dict[str, str] = {}
     fields: dict[str, Any] = {}
     defaults: dict[str, object] = {}
     for name, parameter in parameters.items():
-        hint = _hint_of(name, hints, subject)
-        role = _role(name, hint, injected, subject)
+        hint = hint_of(name, hints, subject)
+        role = role_of(name, hint, injected, subject)
         if role is not None:
             roles[name] = role
             continue
@@ -130,16 +141,16 @@ def derive_output(hint: object, *, namespace: Mapping[str, object], subject: str
         return DerivedOutput(schema=None, dump=take)
     if isinstance(hint, str):
         holder: Any = type("_Holder", (), {"__annotations__": {"output": hint}})
-        hint = _resolved(lambda: get_type_hints(holder, dict(namespace), None, include_extras=True), subject)["output"]
+        hint = resolved(lambda: get_type_hints(holder, dict(namespace), None, include_extras=True), subject)["output"]
     if hint is Any or hint is object:
         # Nothing is declared, so nothing is converted: what is not JSON by itself is refused.
         return DerivedOutput(schema={}, dump=take)
     if hint is None or hint is NoneType:
         return DerivedOutput(schema={"type": "null"}, dump=_dump_none)
-    _refuse_open("output", hint, subject)
+    refuse_open("output", hint, subject)
     made = adapter(hint, subject=subject, what="output")
     raw = raw_schema(made, "serialization", subject=subject, what="output")
-    if raw.get("title") == getattr(_bare(hint), "__name__", ""):
+    if raw.get("title") == getattr(bare(hint), "__name__", ""):
         raw.pop("title", None)  # a model's own name tells an agent nothing
     raw.pop(
         "deprecated", None
@@ -152,121 +163,24 @@ def return_hint(function: Callable[..., object], *, namespace: Mapping[str, obje
     """Return the resolved return annotation of a function, for `derive_output`; `NO_HINT` if it has none."""
     if inspect.signature(function).return_annotation is NO_HINT:
         return NO_HINT
-    return _hints(function, namespace, subject).get("return", NO_HINT)
-
-
-def _error(code: DefinitionCode, subject: str, rule: str, do: str | None) -> DefinitionError:
-    return DefinitionError(code, subject, rule, do=do)
-
-
-def _invalid(subject: str, rule: str, do: str | None) -> DefinitionError:
-    return _error(DefinitionCode.INVALID_DEFINITION, subject, rule, do)
-
-
-# Parameters
-
-
-def _parameters(function: Callable[..., object], subject: str, method: bool) -> dict[str, inspect.Parameter]:
-    parameters = dict(_resolved(lambda: dict(inspect.signature(function).parameters), subject))
-    if method:
-        first = next(iter(parameters), None)
-        if first is None or parameters[first].kind not in (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        ):
-            raise _invalid(subject, "the method takes no instance", "add `self` as the first parameter")
-        del parameters[first]
-    for name, parameter in parameters.items():
-        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-            stars = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
-            raise _invalid(subject, f"`{stars}{name}` cannot be described to an agent", "name each parameter")
-        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-            raise _invalid(subject, f"`{name}` is positional-only; inputs are keywords", "remove the `/`")
-    return parameters
-
-
-def _hints(function: Callable[..., object], namespace: Mapping[str, object], subject: str) -> dict[str, Any]:
-    return _resolved(lambda: get_type_hints(function, None, dict(namespace), include_extras=True), subject)
-
-
-def _resolved(resolve: Callable[[], dict[str, Any]], subject: str) -> dict[str, Any]:
-    try:
-        return resolve()
-    except NameError as problem:
-        name = problem.name or "a name"
-        raise _error(
-            DefinitionCode.UNSUPPORTED_SCHEMA,
-            subject,
-            f"the annotation names `{name}`, which does not exist at run time",
-            f"import or define `{name}` at module level, outside `if TYPE_CHECKING:`",
-        ) from problem
-    except (TypeError, SyntaxError, AttributeError) as problem:
-        raise _error(
-            DefinitionCode.UNSUPPORTED_SCHEMA, subject, "an annotation cannot be evaluated", "write a type"
-        ) from problem
-
-
-def _hint_of(name: str, hints: Mapping[str, Any], subject: str) -> Any:
-    if name not in hints:
-        raise _error(
-            DefinitionCode.UNSUPPORTED_SCHEMA, subject, f"`{name}` has no annotation", f"annotate it: `{name}: str`"
-        )
-    hint = hints[name]
-    _refuse_open(name, hint, subject)
-    for note in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
-        if isinstance(note, FieldInfo) and not note.is_required():
-            raise _invalid(subject, f"`{name}` has its default inside `Field(…)`", "write it in the signature: `= …`")
-    return hint
-
-
-def _refuse_open(name: str, hint: Any, subject: str) -> None:
-    for variable in open_variables(hint):
-        raise _error(
-            DefinitionCode.UNSUPPORTED_SCHEMA,
-            subject,
-            f"`{name}` leaves the type variable {variable} open",
-            "write the concrete type",
-        )
-
-
-def _role(name: str, hint: Any, injected: Mapping[type, str], subject: str) -> str | None:
-    bare = _bare(hint)
-    for kind, role in injected.items():
-        if bare is kind:
-            return role
-        if _mentions(bare, kind):
-            raise _invalid(
-                subject,
-                f"`{name}` mixes `{kind.__name__}` with other types",
-                f"annotate it exactly: `{name}: {kind.__name__}`",
-            )
-    return None
-
-
-def _mentions(hint: Any, kind: type) -> bool:
-    return any(argument is kind or _mentions(argument, kind) for argument in get_args(hint))
+    return hints_of(function, namespace, subject).get("return", NO_HINT)
 
 
 def _json_default(name: str, hint: Any, default: object, subject: str) -> Json:
     if isinstance(default, FieldInfo):
-        raise _invalid(
+        raise invalid(
             subject, f"`{name}` has `Field(…)` as its default", f"write `{name}: Annotated[T, Field(…)] = default`"
         )
     made = adapter(hint, subject=subject, what=name)
     try:
         return take(made.dump_python(default, mode="json", warnings="error", by_alias=True))[0]
     except (NotJson, PydanticSerializationError) as problem:
-        raise _error(
+        raise refused(
             DefinitionCode.UNSUPPORTED_SCHEMA,
             subject,
             f"{name}: the default is no JSON value of its own type",
             "a default of the annotated type",
         ) from problem
-
-
-def _bare(hint: Any) -> Any:
-    """The hint without `Annotated` around it."""
-    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def _published(fields: dict[str, Any], subject: str) -> tuple["TypeAdapter[Any]", dict[str, Any]]:
@@ -295,9 +209,9 @@ def _rooted(
     raw.pop("title", None)
     properties: dict[str, Any] = raw.setdefault("properties", {})
     for name in sorted(properties.keys() - set(names)):
-        raise _invalid(subject, f"a parameter is published under the alias `{name}`", "rename the parameter")
+        raise invalid(subject, f"a parameter is published under the alias `{name}`", "rename the parameter")
     for name in sorted(set(names) - properties.keys()):
-        raise _invalid(subject, f"`{name}` has the name of another parameter as its alias", "remove the alias")
+        raise invalid(subject, f"`{name}` has the name of another parameter as its alias", "remove the alias")
     for name, default in defaults.items():
         properties[name] = {**properties[name], "default": default}
     return raw

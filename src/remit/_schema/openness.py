@@ -4,7 +4,7 @@ A serializer that meets a NaN, a set or bytes in such a place writes null, a lis
 computed once from the schema, and what stood in them before serializing is put back, for the boundary to judge.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -50,6 +50,36 @@ def put_back(open_: Openness | None, written: Json, given: object) -> object:
         if fits(written):
             return put_back(branch, written, given)
     return written
+
+
+def open_places(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    """Name every place of a schema where anything may stand: `value` for any JSON, `filter.*` for any key.
+
+    `rows[]` stands for any item of `rows`, `*` for any key of the whole; sorted, each once.
+    """
+    definitions = schema.get("$defs")
+    return tuple(sorted(set(_open(dict(schema), "", definitions if isinstance(definitions, dict) else {}))))
+
+
+def _open(node: Json, path: str, definitions: Mapping[str, Json]) -> Iterator[str]:
+    if not isinstance(node, dict):
+        return
+    if not set(node) - ANNOTATIONS - {"$defs"}:
+        yield path or "*"
+    if isinstance(reference := node.get("$ref"), str):
+        yield from _open(definitions.get(reference.removeprefix("#/$defs/")), path, definitions)
+    inside = f"{path}." if path else ""
+    if node.get("additionalProperties") is True:
+        yield f"{inside}*"
+    if isinstance(properties := node.get("properties"), dict):
+        for name, child in properties.items():
+            yield from _open(child, f"{inside}{name}", definitions)
+    kinds = node.get("type")
+    if "array" in (kinds if isinstance(kinds, list) else [kinds]):
+        yield from _open(node.get("items", {}), f"{path}[]", definitions)
+    if isinstance(branches := node.get("anyOf"), list):
+        for branch in branches:
+            yield from _open(branch, path, definitions)
 
 
 def _object(open_: Openness, written: dict[str, Json], given: Mapping[object, object]) -> object:

@@ -108,10 +108,8 @@ class _Rewriter:
             self._walking -= 1
 
     def _inner(self, source: Json, path: str) -> Node:
-        if source is True:
-            return {}
         if not isinstance(source, dict):
-            raise self._refuse(path, "a schema must be an object", None)
+            raise self._refuse(path, "a schema must be an object", "`{}` for any JSON" if source is True else None)
         node = self._simplified(dict(source), path)
         if "$ref" in node:
             return self._reference(node, path)
@@ -279,9 +277,18 @@ class _Rewriter:
         required = node.get("required", [])
         if not isinstance(required, list) or any(not isinstance(name, str) for name in required):
             raise self._refuse(path, "`required` must be a list of names", None)
-        if required:
+        names = sorted(set(cast("list[str]", required)))
+        if names:
             # Sorted: the order of fields in a class says nothing about what is valid.
-            result["required"] = cast(Json, sorted(set(cast("list[str]", required))))
+            result["required"] = cast(Json, names)
+        further = self._further(node, path)
+        known = cast("dict[str, Json]", node.get("properties", {}))
+        if further is False and (absent := [name for name in names if name not in known]):
+            raise self._refuse(path, f"`required` names `{absent[0]}`, and no such key may stand here", "its schema")
+        if further is not None:
+            result["additionalProperties"] = further
+
+    def _further(self, node: Node, path: str) -> bool | None:
         further = node.get("additionalProperties")
         if isinstance(further, dict):
             if further:
@@ -289,10 +296,7 @@ class _Rewriter:
             further = True
         if further is not None and not isinstance(further, bool):
             raise self._refuse(path, "`additionalProperties` must be a boolean", None)
-        if further is None and self._closed and _is_object(node):
-            further = False
-        if further is not None:
-            result["additionalProperties"] = further
+        return False if further is None and self._closed and _is_object(node) else further
 
     def _property(self, name: str, child: Json, path: str) -> Node:
         if not name or first_bad(name) is not None:

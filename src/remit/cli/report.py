@@ -9,6 +9,7 @@ from remit._base.boundary import Json
 from remit._contract.manifest import Block, Manifest
 from remit._contract.operation import OperationRecord
 from remit._model.effects import Confirmation
+from remit._schema.openness import open_places
 from remit.compiler.drift import opened
 
 NOBODY = "-"
@@ -22,7 +23,8 @@ class Line:
     names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
     of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
     `turns` says which calls wait for each other where that is not
-    the usual; `attempts` how often a call is run at most.
+    the usual; `attempts` how often a call is run at most. `open_input` are the places of
+    the input where anything may stand, because its declaration says so (SPEC 3.5).
     """
 
     id: str
@@ -42,6 +44,7 @@ class Line:
     reason: str | None
     turns: str | None
     attempts: int
+    open_input: tuple[str, ...]
     place: str | None
     description: str
 
@@ -75,6 +78,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         reason=None if block["reason"] is None else str(block["reason"]),
         turns=_turns(block),
         attempts=_attempts(block),
+        open_input=open_places(cast("Mapping[str, Json]", block["input"])),
         place=place,
         description=str(block["description"]),
     )
@@ -182,6 +186,8 @@ def _note(line: Line) -> str:
     if line.untrusted:
         outside = ("all it says",) if isinstance(line.untrusted, bool) else line.untrusted
         notes.append(f"from outside: {', '.join(outside)}")
+    if line.open_input:
+        notes.append(f"agents may send anything as {', '.join(line.open_input)}")
     if line.turns is not None:
         notes.append(line.turns)
     if line.attempts > 1:

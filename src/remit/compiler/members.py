@@ -9,6 +9,7 @@ from remit._base.text import first_paragraph
 from remit._contract.concurrency import checked_concurrency
 from remit._contract.options import Place
 from remit._contract.retrying import checked_retry
+from remit._contract.schemas import checked_input, checked_output
 from remit._model.effects import Effect, Kind
 from remit._model.ids import capability_name
 from remit.compiler.declared import LITERAL_OPTIONS, DeclaredCapability, normal_option
@@ -43,6 +44,8 @@ _OPTION_DEFAULTS: Final[dict[str, Plain]] = {
 _CHECKED: Final[dict[str, Callable[[Place, object], object]]] = {
     "concurrency": checked_concurrency,
     "retry": checked_retry,
+    "input": checked_input,
+    "output": checked_output,
 }
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -1,5 +1,6 @@
 """`Procedures()`: functions the application already owns, listed as operations (SPEC 10.1)."""
 
+import copy
 import inspect
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -22,6 +23,7 @@ from remit._schema.derive import (
     derive_output,
     return_hint,
 )
+from remit._schema.literal import literal_input, literal_output
 from remit._schema.validate import Validator
 from remit.errors import DefinitionCode, DefinitionError
 from remit.procedures.catalogue import Catalogue, operation_hash
@@ -47,41 +49,58 @@ class _Form:
     hash: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Written:
+    """What was written beside the function: nothing of it is judged before the function is known."""
+
+    confirmation: str | None
+    idempotent: bool | None
+    description: str | None
+    tags: Iterable[str]
+    input: Mapping[str, object] | None
+    output: Mapping[str, object] | None
+
+
 class FunctionOperation:
     """A function of the application as an operation; it fits `Operation`."""
 
-    __slots__ = ("_form", "_function", "_place", "confirmation", "description", "effect", "idempotent", "name", "tags")
+    __slots__ = (
+        "_form",
+        "_function",
+        "_place",
+        "_written",
+        "confirmation",
+        "description",
+        "effect",
+        "idempotent",
+        "name",
+        "tags",
+    )
 
-    def __init__(  # noqa: PLR0913 - one argument a field of the catalogue
-        self,
-        function: Callable[..., Awaitable[object]],
-        *,
-        name: str,
-        effect: Effect,
-        confirmation: Confirmation | None,
-        idempotent: bool,
-        description: str,
-        tags: tuple[str, ...],
-        place: str,
+    def __init__(
+        self, function: Callable[..., Awaitable[object]], *, name: str, effect: str, written: _Written, place: str
     ) -> None:
+        subject = f"domain:{name}"
         self._function = function
         self._place = place
+        self._written = written
         self._form: _Form | None = None
         self.name = name
-        self.effect = effect
-        self.confirmation = confirmation
-        self.idempotent = idempotent
-        self.description = description
-        self.tags = tags
+        self.effect = _effect(subject, place, effect)
+        self.confirmation = _confirmation(subject, place, self.effect, written.confirmation)
+        default = DEFAULTS[self.effect].idempotent
+        self.idempotent = default if written.idempotent is None else bool(written.idempotent)
+        self.description = _description(subject, place, written.description, function.__doc__)
+        self.tags = _tags(subject, place, written.tags)
 
     @property
     def input_schema(self) -> Mapping[str, Json]:
-        """The full input, derived from the function's hints; DefinitionError when a hint is outside the subset."""
+        """The full input, from the function's hints or as written; DefinitionError for what is outside the subset."""
         return self._derived().input.schema
 
     @property
     def output_schema(self) -> Mapping[str, Json] | None:
-        """What the function's return hint says, None without one."""
+        """What the function's return hint says, or what was written; None without either."""
         return self._derived().output_schema
 
     @property
@@ -111,12 +130,10 @@ class FunctionOperation:
         if self._form is None:
             subject = f"domain:{self.name}"
             try:
-                derived = derive_input(self._function, namespace={}, injected=_INJECTED, subject=subject, method=False)
-                hint = return_hint(self._function, namespace={}, subject=subject)
-                output = derive_output(hint, namespace={}, subject=subject)
+                derived = self._input(subject)
+                output, schema = self._output(subject)
             except DefinitionError as problem:
                 raise problem if problem.place else _placed(problem, self._place) from problem.__cause__
-            schema = None if hint in (None, type(None)) else output.schema
             self._form = _Form(
                 input=derived,
                 output=output,
@@ -125,6 +142,20 @@ class FunctionOperation:
                 hash=operation_hash(self.effect, self.confirmation, self.idempotent, derived.schema, schema),
             )
         return self._form
+
+    def _input(self, subject: str) -> DerivedInput:
+        written = self._written.input
+        if written is None:
+            return derive_input(self._function, namespace={}, injected=_INJECTED, subject=subject, method=False)
+        return literal_input(written, self._function, namespace={}, injected=_INJECTED, subject=subject, method=False)
+
+    def _output(self, subject: str) -> tuple[DerivedOutput, Mapping[str, Json] | None]:
+        if self._written.output is not None:
+            literal = literal_output(self._written.output, subject=subject)
+            return literal, literal.schema
+        hint = return_hint(self._function, namespace={}, subject=subject)
+        derived = derive_output(hint, namespace={}, subject=subject)
+        return derived, None if hint in (None, type(None)) else derived.schema
 
 
 class Procedures(Catalogue):
@@ -142,7 +173,7 @@ class Procedures(Catalogue):
     def __init__(self) -> None:
         self._operations: dict[str, FunctionOperation] = {}
 
-    def operation(
+    def operation(  # noqa: PLR0913 - one keyword a field of the catalogue
         self,
         name: str,
         *,
@@ -151,16 +182,28 @@ class Procedures(Catalogue):
         idempotent: bool | None = None,
         description: str | None = None,
         tags: Iterable[str] = (),
+        input: Mapping[str, object] | None = None,
+        output: Mapping[str, object] | None = None,
     ) -> Callable[[FunctionT], FunctionT]:
         """List an async function as `domain:<name>`; it comes back undecorated.
 
         `confirmation` raises what the effect asks for; every reference is held to it. Lowering is a reference's
         affair, with its reason. The description is the docstring's first paragraph or `description=`. A second
         operation of one name, a plain function, or a level below the default is a DefinitionError.
+        `input` and `output` are JSON Schema in place of type hints: the function then takes one parameter for the whole
+        input, a dict, besides `Principal` and `Context`, and returns JSON (SPEC 3.5).
         """
+        written = _Written(
+            confirmation=confirmation,
+            idempotent=idempotent,
+            description=description,
+            tags=tags,
+            input=copy.deepcopy(input),
+            output=copy.deepcopy(output),
+        )
 
         def decorate(function: FunctionT) -> FunctionT:
-            self._list(function, name, effect, (confirmation, idempotent, description, tags))
+            self._list(function, name, effect, written)
             return function
 
         return decorate
@@ -173,14 +216,7 @@ class Procedures(Catalogue):
         """Every name, sorted."""
         return tuple(sorted(self._operations))
 
-    def _list(
-        self,
-        function: FunctionT,
-        name: str,
-        effect: str,
-        said: tuple[str | None, bool | None, str | None, Iterable[str]],
-    ) -> None:
-        confirmation, idempotent, description, tags = said
+    def _list(self, function: FunctionT, name: str, effect: str, written: _Written) -> None:
         place = _place(function)
         subject = check_domain_id(f"domain:{name}", place=place)
         if not inspect.iscoroutinefunction(function):
@@ -189,18 +225,7 @@ class Procedures(Catalogue):
             raise DefinitionError(
                 DefinitionCode.DUPLICATE_CAPABILITY, subject, "is listed twice", place=place, do="rename one"
             )
-        of_effect = _effect(subject, place, effect)
-        default = DEFAULTS[of_effect]
-        self._operations[name] = FunctionOperation(
-            function,
-            name=name,
-            effect=of_effect,
-            confirmation=_confirmation(subject, place, of_effect, confirmation),
-            idempotent=default.idempotent if idempotent is None else bool(idempotent),
-            description=_description(subject, place, description, function.__doc__),
-            tags=_tags(subject, place, tags),
-            place=place,
-        )
+        self._operations[name] = FunctionOperation(function, name=name, effect=effect, written=written, place=place)
 
 
 def _placed(problem: DefinitionError, place: str) -> DefinitionError:

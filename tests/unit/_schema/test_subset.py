@@ -132,6 +132,9 @@ def test_a_plain_oneof_of_tagged_branches_needs_its_discriminator() -> None:
         ({"properties": {"": {}}}, "property name"),
         ({"properties": {"a\u200b": {}}}, "property name"),
         ({"properties": {"a": False}}, "a: a schema must be an object"),
+        ({"properties": {"a": True}}, "a: a schema must be an object"),
+        ({"type": "array", "items": [{}, {}]}, "[]: a schema must be an object"),
+        ({"type": "object", "required": ["a"]}, "`required` names `a`"),
         ({"required": "a"}, "`required`"),
         ({"title": 7}, "`title`"),
         ({"deprecated": "yes"}, "`deprecated`"),
@@ -212,7 +215,7 @@ def test_mutual_recursion_is_refused_by_its_path() -> None:
 
 
 def test_an_empty_word_and_a_mark_that_is_false_say_nothing() -> None:
-    given = {"type": "array", "title": " \n", "uniqueItems": False, "items": True}
+    given = {"type": "array", "title": " \n", "uniqueItems": False, "items": {}}
     assert to_subset(given, subject="x", closed=True) == {"type": "array", "items": {}}
 
 

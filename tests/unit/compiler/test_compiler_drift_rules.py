@@ -61,8 +61,10 @@ class Table(
         concurrency="instance",
         blocking=True,
         retry=Retry(attempts=2),
+        input={"type": "object"},
+        output={"type": "integer"},
     )
-    def read_state(self) -> int:
+    def read_state(self, given: dict) -> int:
         return 1
 
     @read_state.note
@@ -96,9 +98,11 @@ class Table(
         concurrency=key("text"),
         blocking=True,
         retry=Retry(attempts=2),
+        input={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        output={"type": "string"},
     )
-    def put(self, text: str) -> str:
-        return text
+    def put(self, given: dict) -> str:
+        return given["text"]
 
     @action(sensitive=("secret",))
     def sign(self, secret: str) -> None:
