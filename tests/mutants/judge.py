@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic, process_time
 
 import pytest
 
@@ -17,10 +18,13 @@ from tests.mutants.operators import Mutant
 from tests.mutants.plant import functions_of, plant
 from tests.mutants.suite import ROOT, Cover, Watch, quietly
 
-AT_LEAST_S, TIMES_AS_LONG, ALTOGETHER_S = 5.0, 10.0, 300.0
-"""A test that takes so many seconds, and so many times as long as it does otherwise, hangs; so does a whole mutant."""
+AT_LEAST_S, TIMES_AS_LONG = 5.0, 10.0
+"""A test that takes so many seconds, and so many times as long as it does otherwise, is looked at: does it hang?"""
 
-_NOT_PLANTED = 3
+LOOK_S, STILL_S = 1.0, 0.02
+"""How often that is looked at, and how little processor time between two looks means that a process stands still."""
+
+_NOT_PLANTED, _HANGS = 3, 4
 
 
 class Fate(enum.Enum):
@@ -36,6 +40,25 @@ class Fate(enum.Enum):
     def alive(self) -> bool:
         """True if no test noticed."""
         return self in (Fate.SURVIVED, Fate.UNCOVERED)
+
+
+def _end_if_it_hangs(limit_s: float) -> None:
+    """From now on, end this process when it has used so much processor time, or stands still after so much time.
+
+    A machine that is busy with other things makes a test slow; that is no verdict.
+    """
+    begun = monotonic()
+    first = last = process_time()
+
+    def look(_signal: int, _frame: object) -> None:
+        nonlocal last
+        now = process_time()
+        if now - first > limit_s or (monotonic() - begun > limit_s and now - last < STILL_S):
+            os._exit(_HANGS)
+        last = now
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +123,19 @@ class Judge:
         try:
             quietly()
             plant(mutant, str(ROOT / mutant.key.file), self._functions)
+            status = 1  # what leaves a test and pytest, as from the keyboard, would have been noticed
             status = self._run(tests, lambda index: os.write(theirs, index.to_bytes(4, "big")))
         finally:
             os._exit(status)
 
     def _run(self, tests: Sequence[str], tell: Callable[[int], object]) -> int:
         items = [self._items[test] for test in tests]
-        left = ALTOGETHER_S
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         for index, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
             limit = max(AT_LEAST_S, TIMES_AS_LONG * self._cover.seconds[item.nodeid])
-            signal.setitimer(signal.ITIMER_REAL, min(limit, max(left, 1.0)))
+            _end_if_it_hangs(limit)
             if not self._watch.run(item, following):
                 tell(index)
                 return 1
-            left -= limit - signal.getitimer(signal.ITIMER_REAL)[0]
         return 0
 
     def _verdict(self, mutant: Mutant, pipe: int, tests: Sequence[str], status: int) -> Verdict:
@@ -128,7 +149,7 @@ class Judge:
                 self._kills[mutant.key.file, by] += 1
                 self._kills[f"{mutant.key.file}:{mutant.outer_name}", by] += 1
                 return Verdict(mutant, Fate.KILLED, by)
-            case _ if status == -signal.SIGALRM:
+            case _ if status == _HANGS:
                 return Verdict(mutant, Fate.TIMEOUT)
             case status if status == _NOT_PLANTED:
                 return Verdict(mutant, Fate.FAULTY)

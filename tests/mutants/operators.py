@@ -1,14 +1,15 @@
 """What may be changed in a source file, one small thing at a time: the mutants of a file, in the order of its text.
 
 Only what stands in the body of a function: that can be put in place of the living code (`plant`). Left alone are
-asserts, annotations, docstrings and prose (a string with a space in it): nobody's promise hangs on them.
+asserts, annotations, docstrings and prose (a string with a space in it): nobody's promise hangs on them. So is a bare
+`return` after which the function ends anyway.
 """
 
 from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType
 
@@ -97,6 +98,7 @@ class _At:
 def mutants_of(text: str, file: str, names: Mapping[str, object]) -> list[Mutant]:
     """Every mutant of a file; `names` is the namespace of its module, in which enums are looked up."""
     tree = ast.parse(text)
+    ends = {id(statement) for node in ast.walk(tree) if isinstance(node, Function) for statement in _ends(node.body)}
     found: list[Mutant] = []
     times: dict[Key, int] = {}
     for slot, node, at in _walk(tree, _At((), (), None)):
@@ -104,7 +106,7 @@ def mutants_of(text: str, file: str, names: Mapping[str, object]) -> list[Mutant
             continue
         for operator, replacement in _changes(node, slot, names):
             before, after = _heads(at.statement, slot, node, replacement)
-            if before == after:
+            if before == after or (operator == "return removed" and id(node) in ends):
                 continue
             key = Key(file=file, function=at.qualname, operator=operator, text=before, becomes=after)
             times[key] = nth = times.get(key, 0) + 1
@@ -121,6 +123,25 @@ def mutants_of(text: str, file: str, names: Mapping[str, object]) -> list[Mutant
                 )
             )
     return found
+
+
+def _ends(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements after which the function returns anyway."""
+    match body[-1]:
+        case ast.If(body=then, orelse=otherwise):
+            yield from _ends(then)
+            if otherwise:
+                yield from _ends(otherwise)
+        case ast.With(body=inner) | ast.AsyncWith(body=inner):
+            yield from _ends(inner)
+        case ast.Try(body=inner, handlers=handlers, orelse=otherwise):
+            for block in (otherwise or inner, *(handler.body for handler in handlers)):
+                yield from _ends(block)
+        case ast.Match(cases=cases):
+            for case in cases:
+                yield from _ends(case.body)
+        case last:
+            yield last
 
 
 def _line(statement: ast.AST) -> int:
@@ -182,6 +203,8 @@ def _of_statement(node: ast.stmt) -> Iterator[Change]:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"))))):
             return  # without it the function's code no longer fits its closure
+        case ast.Expr(value=ast.Call(func=ast.Name(id="assert_never"))):
+            return  # nothing comes there
         case ast.Expr(value=ast.Call() | ast.Await()):
             yield "call removed", ast.Pass()
         case ast.Assign(targets=targets) if all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):

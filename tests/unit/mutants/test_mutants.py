@@ -40,7 +40,8 @@ def changes(body: str) -> list[tuple[str, str]]:
         ("a.x = b", [("assignment removed", "pass")]),
         ("a += 1", [("assignment removed", "pass"), ("arithmetic", "a -= 1"), ("constant", "a += 2")]),
         ("raise a", [("raise removed", "pass")]),
-        ("return", [("return removed", "pass")]),
+        ("if a: return\nb()", [("return removed", "pass"), ("call removed", "pass")]),
+        ("try: a()\nexcept E: return None\nb = a", [("return removed", "pass")]),
         ("del a[b]", [("deletion removed", "pass")]),
         ("a = Colour.BLUE", [("enum member", "a = Colour.RED")]),
         ("a = min(b)", [("other function", "a = max(b)")]),
@@ -56,6 +57,21 @@ def test_what_may_be_changed(body: str, expected: list[tuple[str, str]]) -> None
     found = changes(body)
     assert [each for each in found if each in expected] == expected
     assert "prose" in body or len(found) >= len(expected)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return",
+        "if a: b = a\nelse: return None",
+        "with a: return",
+        "try: b = a\nexcept E: return None",
+        "match a:\n    case _: return None",
+        "assert_never(a)",
+    ],
+)
+def test_what_would_change_nothing_is_no_mutant(body: str) -> None:
+    assert {operator for operator, _ in changes(body)} <= {"condition"}
 
 
 def test_equal_lines_of_one_function_are_told_apart_and_lines_do_not_matter() -> None:
@@ -110,6 +126,12 @@ def test_every_function_of_the_mutated_files_can_be_replaced() -> None:
             for place, held in functions.items():
                 for function, code in zip(held, before[place], strict=True):
                     function.__code__ = code
+
+
+def test_a_process_that_stands_still_for_longer_than_it_may_is_ended() -> None:
+    code = "from threading import Event; from tests.mutants import judge; judge._end_if_it_hangs(0.1); Event().wait()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=120)
+    assert done.returncode == 4
 
 
 def test_a_run_kills_and_tells_who_survived() -> None:
