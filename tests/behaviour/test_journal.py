@@ -1,7 +1,7 @@
 """Events for listeners and entries for operators (SPEC 9.1, 9.2)."""
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -20,7 +20,16 @@ from remit import (
     observation,
     reference,
 )
-from remit.policies import Deny, Expose, Hide, Policy, PolicyContext, require_confirmation
+from remit.policies import (
+    Deny,
+    Expose,
+    Hide,
+    Policy,
+    PolicyContext,
+    ReviewContext,
+    require_confirmation,
+    require_grant,
+)
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 
@@ -306,6 +315,7 @@ async def test_an_entry_says_who_called_what_and_how_it_ended_with_every_vote_on
 @pytest.mark.requirement("9.2-durations-apart")
 async def test_queue_and_execution_are_measured_apart() -> None:
     clock = ManualClock()
+    clock.advance(100)
     surface = Surface(authority_of(Desk), principal="operator", clock=clock)
     desk = Desk()
     surface.mount(desk)
@@ -319,6 +329,97 @@ async def test_queue_and_execution_are_measured_apart() -> None:
     await asyncio.gather(first, second)
     found = {entry.invocation: (entry.queue_ms, entry.execution_ms) for entry in journal(surface)}
     assert found == {"first": (0, 2_000), "second": (2_000, 0)}
+
+
+class Timed(Component, type="timed"):
+    """Takes its time."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+
+    @action
+    def put(self) -> int:
+        """Put, at once."""
+        self.clock.advance(3)
+        return 1
+
+
+class Slow(Policy, name="slow"):
+    """A policy with every kind of answer that is measured."""
+
+    def __init__(self, clock: ManualClock, asks: str) -> None:
+        self.clock = clock
+        self.asks = asks
+
+    async def authorize(self, ctx: PolicyContext) -> None:
+        self.clock.advance(0.25 if self.asks == "authorize" else 0)
+
+    async def review(self, ctx: ReviewContext) -> None:
+        self.clock.advance(0.5 if self.asks == "review" else 0)
+
+
+@pytest.mark.requirement("9.2-durations-apart")
+@pytest.mark.parametrize(("policy", "policy_ms"), [("grant", 0), ("authorize", 250), ("review", 500)])
+async def test_policies_and_plain_code_are_measured_apart_at_any_time(policy: str, policy_ms: int) -> None:
+    clock = ManualClock()
+    clock.advance(100)
+    chosen: Policy = require_grant("clerk") if policy == "grant" else Slow(clock, policy)
+    principal = Principal("operator", grants=frozenset({"clerk"}))
+    surface = Surface(authority_of(Timed), principal=principal, clock=clock, policies=[chosen])
+    surface.mount(Timed(clock))
+    assert output(await surface.connect(AGENT).call(Timed.put)) == 1
+    (entry,) = (entry for entry in journal(surface) if entry.type == "invocation")  # what took so long has its own
+    assert (entry.policy_ms, entry.queue_ms, entry.execution_ms) == (policy_ms, 0, 3_000)
+
+
+@pytest.mark.requirement("9.2-an-entry")
+async def test_a_policy_that_answers_at_once_has_its_votes_in_the_entry_too() -> None:
+    principal = Principal("operator", grants=frozenset({"clerk"}))
+    surface = Surface(authority_of(Desk), principal=principal, policies=[require_grant("clerk")])
+    surface.mount(Desk())
+    output(await surface.connect(AGENT).call(Desk.put))
+    (entry,) = journal(surface)
+    assert [(vote.policy, vote.method, vote.decision) for vote in entry.votes] == [
+        ("require-grant:clerk", "discover", "expose"),
+        ("require-grant:clerk", "authorize", "allow"),
+    ]
+
+
+@pytest.mark.requirement("9.2-an-entry")
+async def test_a_second_look_before_the_start_adds_its_votes() -> None:
+    class Nod(Policy, name="nod"):
+        async def authorize(self, ctx: PolicyContext) -> None:
+            return None
+
+    surface = Surface(authority_of(Desk), principal="operator", policies=[Nod()])
+    surface.mount(Desk())
+    output(await surface.connect(AGENT).call(Desk.put))
+    (entry,) = journal(surface)
+    assert [(vote.policy, vote.method) for vote in entry.votes] == [("nod", "authorize")] * 2
+
+
+@pytest.mark.requirement("9.2-an-entry")
+async def test_the_votes_on_what_has_a_predicate_are_kept_too() -> None:
+    class Door(Component, type="door"):
+        """A door."""
+
+        @action
+        def open(self) -> None:
+            """Open it."""
+
+        @open.available
+        def _(self) -> Literal[True]:
+            return True
+
+    class See(Policy, name="see"):
+        def discover(self, ctx: PolicyContext) -> Expose:
+            return Expose()
+
+    surface = Surface(authority_of(Door), principal="operator", policies=[See()])
+    surface.mount(Door())
+    output(await surface.connect(AGENT).call(Door.open))
+    (entry,) = journal(surface)
+    assert [(vote.policy, vote.method) for vote in entry.votes] == [("see", "discover")]
 
 
 @pytest.mark.requirement("9.2-levels")

@@ -140,24 +140,24 @@ async def test_a_conflicting_id_answers_before_visibility_and_a_repeat_only_afte
 
 @pytest.mark.requirement("6.2-envelope")
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "path", "says"),
     [
-        {"input": cast(Any, [1])},
-        {"input": cast(Any, "text")},
-        {"input": {"count": float("nan")}},
-        {"input": {"count": 1, "text": "x" * 66_000}},
-        {"input": {"count": {1, 2}}},
-        {"id": 5},
-        {"instance": 5},
-        {"registration": ["x"]},
-        {"surface_version": 1},
-        {"confirmation": {"id": "x"}},
-        {"correlation_id": "not plain"},
-        {"correlation_id": "x" * 129},
+        ({"input": cast(Any, [1])}, "", "the input must be an object"),
+        ({"input": cast(Any, "text")}, "", "the input must be an object"),
+        ({"input": {"count": float("nan")}}, "count", "NaN"),
+        ({"input": {"count": 1, "text": "x" * 66_000}}, "", "bytes"),
+        ({"input": {"count": {1, 2}}}, "count", "set"),
+        ({"id": 5}, "", "`id` must be text"),
+        ({"instance": 5}, "", "`instance` must be text"),
+        ({"registration": ["x"]}, "", "`registration` must be text"),
+        ({"surface_version": 1}, "", "`surface_version` must be text"),
+        ({"confirmation": {"id": "x"}}, "", "`confirmation` must be text"),
+        ({"correlation_id": "not plain"}, "", "`correlation_id` must be 1 to 128 characters of [A-Za-z0-9._-]"),
+        ({"correlation_id": "x" * 129}, "", "`correlation_id` must be 1 to 128 characters of [A-Za-z0-9._-]"),
     ],
 )
 async def test_the_envelope_refuses_what_is_too_large_no_json_or_no_text_before_anything_is_asked(
-    fields: dict[str, Any],
+    fields: dict[str, Any], path: str, says: str
 ) -> None:
     asked: list[str] = []
 
@@ -170,8 +170,19 @@ async def test_the_envelope_refuses_what_is_too_large_no_json_or_no_text_before_
     surface.mount(Panel(set()))
     for id in ("view:panel.put", "view:panel.madeUp"):
         outcome = await surface.invoke(Invocation(id, **{"input": {"count": 1}, **fields}), AGENT)
-        failed(outcome, "INVALID_INPUT")
+        (issue,) = cast(list[dict[str, str]], failed(outcome, "INVALID_INPUT").details["issues"])
+        assert issue["path"] == path and says in issue["message"]
+        assert outcome.invocation_id == "", "a call that is none has no id"
     assert asked == []
+
+
+@pytest.mark.requirement("6.2-envelope")
+async def test_the_longest_correlation_id_is_taken() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    surface.mount(Panel(set()))
+    request = Invocation("view:panel.put", {"count": 1}, correlation_id="x" * 128)
+    output(await surface.invoke(request, AGENT))
+    assert journal(surface)[-1].correlation_id == "x" * 128
 
 
 @pytest.mark.requirement("6.2-own-copy")

@@ -106,6 +106,8 @@ async def test_a_deny_has_one_of_three_codes_and_its_reason_is_shown_as_capped_d
     assert (await refused(Deny(code=ErrorCode.NOT_AUTHENTICATED)))[0] == "NOT_AUTHENTICATED"
     code, _, details = await refused(Deny(code=ErrorCode.RATE_LIMITED, retry_after_ms=1500))
     assert (code, details) == ("RATE_LIMITED", {"reason": "rate", "retry_after_ms": 1500})
+    _, _, details = await refused(Deny(code=ErrorCode.RATE_LIMITED, retry_after_ms=0))
+    assert details["retry_after_ms"] == 1_000, "an agent that may come at once would only be refused again"
     assert panel.ran == []
     for wrong in ({"code": ErrorCode.TIMEOUT}, {"code": ErrorCode.RATE_LIMITED}, {"retry_after_ms": 5}):
         with pytest.raises(ValueError):

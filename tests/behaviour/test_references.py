@@ -366,7 +366,7 @@ TABLE: list[tuple[BackendError, str, dict[str, Any]]] = [
     (BackendError(422), "EXECUTION_FAILED", {"reason": "rejected", "outcome": "none"}),
     (BackendError(418), "EXECUTION_FAILED", {"reason": "rejected", "outcome": "none"}),
     (BackendError(429, retry_after=2.5), "RATE_LIMITED", {"reason": "rate", "retry_after_ms": 2_500}),
-    *((BackendError(status), "TIMEOUT", {"outcome": "unknown"}) for status in (408, 504)),
+    *((BackendError(status), "TIMEOUT", {"outcome": "unknown", "timeout_ms": 30_000}) for status in (408, 504)),
     *(
         (BackendError(status), "EXECUTION_FAILED", {"reason": "transport", "outcome": "unknown"})
         for status in (500, 502, 503, 307)
@@ -413,6 +413,7 @@ async def test_a_backends_answer_is_mapped_by_the_table_and_its_own_text_never_r
     if effect == "server-query" and expected.get("outcome") == "unknown":
         expected["outcome"] = "none"
     assert {key: told.details[key] for key in expected} == expected
+    assert journal(surface)[-1].why == f"backend answered {error.status}"
     assert "secret" not in str(told)
     assert "secret-4711" in (journal(surface)[-1].cause or "")
 

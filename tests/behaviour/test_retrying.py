@@ -62,6 +62,7 @@ def attempts(surface: Surface) -> list[tuple[str, str | None, str | None]]:
 @pytest.mark.requirement("6.13-attempts", "6.13-attempts-are-journalled")
 async def test_a_read_is_run_again_after_growing_pauses_under_one_invocation_id() -> None:
     clock = ManualClock()
+    clock.advance(100)
     surface, flaky = surface_of([OSError("one"), OSError("two")], clock)
     running = asyncio.create_task(surface.connect(AGENT).call(Flaky.read, id="i"))
     await turns()
@@ -84,6 +85,7 @@ async def test_a_read_is_run_again_after_growing_pauses_under_one_invocation_id(
     ]
     first = next(entry for entry in surface.audit() if entry.type == "attempt")
     assert (first.invocation, first.capability, first.consumer) == ("i", "view:flaky.read", AGENT.key)
+    assert first.execution_ms == 0
     assert "OSError: one" in str(first.cause)
 
 
@@ -180,15 +182,41 @@ async def test_of_a_backend_only_what_may_pass_is_asked_again(raised: Callable[[
 
         save = reference("domain:save", retry=Retry(2, backoff=0))
 
-    surface = Surface(authority_of(Page, procedures=backend), principal="operator", procedures=backend)
+    authority, clock = authority_of(Page, procedures=backend), ManualClock()
+    surface = Surface(authority, principal="operator", procedures=backend, clock=clock)
     surface.mount(Page())
-    outcome = await surface.connect(AGENT).call(Page.save)
+    running = asyncio.create_task(surface.connect(AGENT).call(Page.save))
+    await turns()
+    assert running.done(), "who does not say when is not waited for"
+    outcome = await running
     if again:
         assert output(outcome) == "saved"
         assert len(keys) == 2 and len(set(keys)) == 1, "one invocation, one key for the backend"
     else:
         failed(outcome)
         assert len(keys) == 1
+
+
+@pytest.mark.requirement("6.13-attempts")
+async def test_between_two_attempts_without_a_pause_others_get_their_turn() -> None:
+    log: list[str] = []
+
+    class Busy(Component, type="busy"):
+        """Fails once."""
+
+        @action(idempotent=True, retry=Retry(2, backoff=0, jitter=0))
+        async def put(self) -> None:
+            """Put."""
+            log.append("attempt")
+            if len(log) == 1:
+                asyncio.get_running_loop().call_soon(log.append, "another")
+                raise OSError
+
+    surface = Surface(authority_of(Busy), principal="operator", clock=ManualClock())
+    surface.mount(Busy())
+    running = asyncio.create_task(surface.connect(AGENT).call(Busy.put))
+    await turns()
+    assert running.done() and log == ["attempt", "another", "attempt"]
 
 
 @pytest.mark.requirement("6.13-the-backend-says-when")

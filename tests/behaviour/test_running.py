@@ -116,8 +116,7 @@ async def test_two_of_a_consumer_may_wait_and_a_refused_call_reserves_nothing() 
     tasks = [start(surface, "a", Desk.act, name) for name in ("1", "2", "3")]
     await turns()
     error = failed(await start(surface, "a", Desk.act, "refused"), "RATE_LIMITED")
-    assert error.details["reason"] == "queue-full" and error.retry == "after-delay"
-    assert isinstance(error.details["retry_after_ms"], int)
+    assert error.details == {"reason": "queue-full", "retry_after_ms": 1_000} and error.retry == "after-delay"
     tasks.append(start(surface, "b", Desk.act, "b"))
     await turns()
     desk.let(2)
@@ -144,13 +143,14 @@ async def test_a_call_waits_for_its_turn_at_most_five_seconds() -> None:
     await turns()
     assert not second.done()
     clock.advance(0.2)
-    assert failed(await second, "RATE_LIMITED").details["reason"] == "queue-full"
-    third = start(surface, "a", Desk.act, "third")
+    assert failed(await second, "RATE_LIMITED").details == {"reason": "queue-full", "retry_after_ms": 1_000}
+    third, fourth = (start(surface, "a", Desk.act, name) for name in ("third", "fourth"))
     await turns()
     desk.let()
     output(await first)
     output(await third)
-    assert desk.log == ["first", "third"]
+    output(await fourth)  # who waited in vain takes no place of the two that wait
+    assert desk.log == ["first", "third", "fourth"]
 
 
 @pytest.mark.requirement("6.6-observations")
@@ -726,6 +726,25 @@ async def test_a_place_is_given_back_however_a_call_ends(how: str) -> None:
                 pass
         await asyncio.wait({first, second})
         assert output(await start(surface, "c", Table.run, "third")) == "third"
+
+
+@pytest.mark.requirement("6.6-a-place-is-given-back")
+async def test_a_call_whose_task_is_cancelled_from_outside_while_it_waits_is_cancelled() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    desk = Desk()
+    surface.mount(desk)
+    first = start(surface, "a", Desk.act, "1")
+    await turns()
+    before = asyncio.all_tasks()
+    second = start(surface, "b", Desk.act, "2")
+    await turns()
+    (waiting,) = asyncio.all_tasks() - before - {second}
+    waiting.cancel()  # as whoever runs the loop does at its end
+    assert failed(await second, "CANCELLED").details["outcome"] == "none"
+    desk.let()
+    output(await first)
+    output(await start(surface, "b", Desk.act, "3"))
+    assert desk.log == ["1", "3"]
 
 
 @pytest.mark.requirement("6.6-one-action-at-a-time")

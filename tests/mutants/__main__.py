@@ -168,7 +168,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.chdir(ROOT)
     run = Run(options)
     print(f"seed {options.seed}")
-    quiet = ["-qq", "-s", "--no-header", "--no-summary", "-p", "no:cacheprovider", "-n", "0", "-o", "timeout=0"]
+    quiet = [
+        "-qq",
+        "-s",
+        "--no-header",
+        "--no-summary",
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        "0",
+        "-o",
+        "timeout=0",
+        "-o",
+        "faulthandler_timeout=0",
+    ]
     pytest.main([*quiet, *options.killers], plugins=[run])
     return run.status
 

@@ -86,8 +86,6 @@ class Lane:
 
     def _call_next(self) -> None:
         for key in tuple(self._queues):
-            if self._running >= self._places and not self._one_always:
-                return
             if not self._free(key):
                 continue
             queue = self._queues[key]

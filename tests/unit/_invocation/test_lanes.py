@@ -84,3 +84,24 @@ async def test_a_place_that_was_offered_too_late_is_nobodys_to_give_back() -> No
     lane.leave(A)
     lane.give_up(B, late)
     assert lane.idle and lane.enter(A)
+
+
+async def test_who_gives_up_takes_nobody_of_its_own_consumer_along() -> None:
+    lane = Lane(1, 1, 2)
+    assert lane.enter(A)
+    first, second = lane.queue(B), lane.queue(B)
+    assert first is not None and second is not None
+    lane.give_up(B, first)
+    lane.leave(A)
+    assert second.done()
+
+
+async def test_a_place_that_another_leaves_is_not_for_a_consumer_at_its_own_limit() -> None:
+    lane = Lane(3, 1, 2)
+    assert lane.enter(A) and lane.enter(B)
+    waiting = lane.queue(A)
+    assert waiting is not None
+    lane.leave(B)
+    assert not waiting.done()
+    lane.leave(A)
+    assert waiting.done()
