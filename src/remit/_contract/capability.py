@@ -210,11 +210,11 @@ def place_of(function: FunctionType) -> str:
     return f"{os.path.basename(function.__code__.co_filename)}:{function.__code__.co_firstlineno}"
 
 
-_PASSED_OVER: Final = frozenset({"abc", "dataclasses", "typing", "remit"})
+_PASSED_OVER: Final = frozenset({"abc", "dataclasses", "types", "typing", "remit"})
 
 
 def place_of_caller() -> str | None:
-    """The nearest place outside this package, `abc` and `dataclasses`: where a declaration was written."""
+    """The nearest place outside this package and what makes classes for others: where a declaration was written."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] in _PASSED_OVER:
         frame = frame.f_back

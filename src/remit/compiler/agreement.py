@@ -44,7 +44,7 @@ def _unread(each: DeclaredComponent, paths: set[str], types: Mapping[tuple[str, 
         found = f"{each.type} exists after the import, but the source does not show it"
     else:
         found = f"{each.type} was reached by an import that cannot be read"
-    return Finding(path=each.path, found=found, write=_UNREAD)
+    return Finding(path=each.path, line=each.line or None, found=found, write=_UNREAD)
 
 
 def _component(written: DeclaredComponent, loaded: DeclaredComponent) -> list[Finding]:
@@ -65,8 +65,8 @@ def _component(written: DeclaredComponent, loaded: DeclaredComponent) -> list[Fi
                 if old is None
                 else f"{subject} is a capability in the source, but not after the import"
             )
-            line = written.line if old is None else old.line
-            findings.append(Finding(path=written.path, line=line, found=found, write=_UNREAD))
+            line = (new.line if new is not None else 0) if old is None else old.line
+            findings.append(Finding(path=written.path, line=line or written.line, found=found, write=_UNREAD))
         elif old != new:
             findings.append(_capability(written, subject, old, new))
     return findings

@@ -74,7 +74,14 @@ def agree(
             policies=policies,
         )
     except DefinitionError as problem:
-        raise CompileError([Finding(found=f"{problem.subject}: {problem.rule}", write=problem.do)]) from problem
+        path, _, line = next((place for key, place in lines.items() if key[1] == problem.subject), "").rpartition(":")
+        finding = Finding(
+            path=path or None,
+            line=int(line) if line else None,
+            found=f"{problem.subject}: {problem.rule}",
+            write=problem.do,
+        )
+        raise CompileError([finding]) from problem
     return Compiled(manifest=manifest, offered=evaluated.operations, places=lines)
 
 

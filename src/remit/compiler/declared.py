@@ -75,13 +75,20 @@ def live_component(declaration: Declaration, path: str) -> DeclaredComponent:
             "doors": None if declaration.doors is None else sorted(declaration.doors),
         },
         capabilities={
-            attribute: _live_capability(attribute, capability)
+            attribute: _live_capability(attribute, capability, path)
             for attribute, capability in declaration.capabilities.items()
         },
+        line=_line(declaration.at.place, path),
     )
 
 
-def _live_capability(attribute: str, capability: Capability) -> DeclaredCapability:
+def _line(place: str | None, path: str) -> int:
+    """The line of a place, which is a file's name and a line, when it stands in this file; else 0."""
+    name, _, line = (place or "").rpartition(":")
+    return int(line) if line.isdigit() and path.rpartition("/")[2] == name else 0
+
+
+def _live_capability(attribute: str, capability: Capability, path: str) -> DeclaredCapability:
     options = capability.options
     description = options.description
     effect: str | None = None
@@ -102,4 +109,6 @@ def _live_capability(attribute: str, capability: Capability) -> DeclaredCapabili
         parameters=parameters,
         options={name: normal_option(name, getattr(options, name)) for name in LITERAL_OPTIONS},
         redacts="redact" in capability.attached,
+        path=path,
+        line=_line(capability.at.place, path),
     )

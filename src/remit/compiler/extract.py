@@ -1,15 +1,22 @@
 """The static pass: every component a project declares, or a finding for what cannot be read (SPEC 13.2)."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from remit.compiler.declared import DeclaredCapability, DeclaredComponent, normal_option
 from remit.compiler.graph import External, Graph, Local
 from remit.compiler.literals import NotLiteral, literal
-from remit.compiler.members import Members, api_name, docstring
-from remit.compiler.source import Source
+from remit.compiler.members import (
+    FORMATTED,
+    PLAIN_TEXT,
+    Members,
+    api_name,
+    docstring,
+    has_formatted_docstring,
+)
+from remit.compiler.source import Scope, Source
 from remit.errors import Finding
 
 _DATACLASS: Final = "dataclasses.dataclass"
@@ -80,7 +87,7 @@ class _Extractor:
                 or (
                     isinstance(base, Local)
                     and isinstance(base.node, ast.ClassDef)
-                    and self._is_component(base.source, base.node)
+                    and self._is_component(base.scope.source, base.node)
                 )
                 for base in self._bases(source, node)
             )
@@ -89,7 +96,7 @@ class _Extractor:
     def _bases(self, source: Source, node: ast.ClassDef) -> list[External | Local]:
         found: list[External | Local] = []
         for base in node.bases:
-            resolved = self._graph.resolve(source, base.value if isinstance(base, ast.Subscript) else base)
+            resolved = self._graph.resolve(source.scopes[node], base.value if isinstance(base, ast.Subscript) else base)
             if isinstance(resolved, External | Local):
                 found.append(resolved)
         return found
@@ -103,10 +110,12 @@ class _Extractor:
     def _check_decorators(self, source: Source, node: ast.ClassDef) -> None:
         for decorator in node.decorator_list:
             target = decorator.func if isinstance(decorator, ast.Call) else decorator
-            resolved = self._graph.resolve(source, target)
+            resolved = self._graph.resolve(source.scopes[node], target)
             plain = isinstance(resolved, External) and resolved.name == _DATACLASS
             if plain and isinstance(decorator, ast.Call):
-                plain = not decorator.args and all(self._is_literal(source, each) for each in decorator.keywords)
+                plain = not decorator.args and all(
+                    self._is_literal(source.scopes[node], each) for each in decorator.keywords
+                )
             if not plain:
                 self._refuse(
                     source,
@@ -115,9 +124,9 @@ class _Extractor:
                     "no decorator, or `@dataclass` with literals",
                 )
 
-    def _is_literal(self, source: Source, keyword: ast.keyword) -> bool:
+    def _is_literal(self, scope: Scope, keyword: ast.keyword) -> bool:
         try:
-            literal(self._graph, source, keyword.value)
+            literal(self._graph, scope, keyword.value)
         except NotLiteral:
             return False
         return keyword.arg is not None
@@ -134,7 +143,7 @@ class _Extractor:
             if keyword.arg not in _CLASS_KEYWORDS:
                 continue  # policies are objects; others belong to an `__init_subclass__` of the project
             try:
-                written[keyword.arg] = literal(self._graph, source, keyword.value)
+                written[keyword.arg] = literal(self._graph, source.scopes[node], keyword.value)
             except NotLiteral as problem:
                 self._refuse(
                     source, keyword.value, f"{keyword.arg}= is {problem.found}", f"{keyword.arg}= with a literal"
@@ -144,6 +153,11 @@ class _Extractor:
         if type_name is None:
             return  # abstract: its capabilities count where it is inherited
         description = written.get("description")
+        if description is None and has_formatted_docstring(node):
+            self._refuse(source, node.body[0], f"the docstring of {node.name} {FORMATTED}", PLAIN_TEXT)
+            return
+        capabilities = self._inherited(source, node, str(type_name))
+        self._check_ids(source, node, str(type_name), capabilities)
         self._out.components.append(
             DeclaredComponent(
                 path=source.path,
@@ -155,10 +169,26 @@ class _Extractor:
                     "tags": normal_option("tags", written.get("tags", [])),
                     "doors": normal_option("doors", written.get("doors")),
                 },
-                capabilities=self._inherited(source, node, str(type_name)),
+                capabilities=capabilities,
                 line=node.lineno,
             )
         )
+
+    def _check_ids(
+        self, source: Source, node: ast.ClassDef, type_name: str, capabilities: Mapping[str, DeclaredCapability]
+    ) -> None:
+        """One type is one class, and one id one capability; of a second one the finding names both places."""
+        first = next((each for each in self._out.components if each.type == type_name), None)
+        if first is not None:
+            found = f"the type {type_name} is declared here and at {first.path}:{first.line}"
+            self._refuse(source, node, found, "another type= for one of the two")
+        places: dict[str, DeclaredCapability] = {}
+        for each in capabilities.values():
+            other = places.setdefault(each.name, each)
+            if other is not each:
+                found = f"{each.name} is declared here and at {other.path}:{other.line}"
+                finding = Finding(path=each.path, line=each.line, found=found, write="another name for one of the two")
+                self._out.findings.append(finding)
 
     def _inherited(self, source: Source, node: ast.ClassDef, type_name: str) -> dict[str, DeclaredCapability]:
         """What the class and its bases of this project declare, the nearer one first to count."""
@@ -173,7 +203,7 @@ class _Extractor:
     def _linear(self, source: Source, node: ast.ClassDef) -> list[tuple[Source, ast.ClassDef]]:
         """The class and its bases of this project, in the order Python looks them up."""
         lines = [
-            self._linear(base.source, base.node)
+            self._linear(base.scope.source, base.node)
             for base in self._bases(source, node)
             if isinstance(base, Local) and isinstance(base.node, ast.ClassDef) and base.node is not node
         ]
@@ -191,10 +221,10 @@ class _Extractor:
     # What would change a class after it was declared
 
     def _patches(self, source: Source) -> None:
-        for node in source.nodes:
+        for node, scope in source.nodes:
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
                 for target in _targets(node):
-                    if isinstance(target, ast.Attribute) and self._names_component(source, target.value):
+                    if isinstance(target, ast.Attribute) and self._names_component(scope, target.value):
                         self._refuse(
                             source,
                             node,
@@ -202,29 +232,30 @@ class _Extractor:
                             "it in the class body",
                         )
             elif isinstance(node, ast.Call):
-                self._patching_call(source, node)
+                self._patching_call(scope, node)
 
-    def _patching_call(self, source: Source, node: ast.Call) -> None:
-        called = self._graph.resolve(source, node.func)
+    def _patching_call(self, scope: Scope, node: ast.Call) -> None:
+        called = self._graph.resolve(scope, node.func)
         if not isinstance(called, External):
             return
         if called.name in {"builtins.setattr", "builtins.delattr"} and node.args:
-            if self._names_component(source, node.args[0]):
-                self._refuse(source, node, f"`{ast.unparse(node)[:60]}` changes a component", "it in the class body")
-        elif called.name == "builtins.type" and len(node.args) >= 2 and self._mentions_component(source, node.args[1]):
-            self._refuse(source, node, "`type(…)` makes a component", "a `class` statement at module level")
+            if self._names_component(scope, node.args[0]):
+                changed = f"`{ast.unparse(node)[:60]}` changes a component"
+                self._refuse(scope.source, node, changed, "it in the class body")
+        elif called.name == "builtins.type" and len(node.args) >= 2 and self._mentions_component(scope, node.args[1]):
+            self._refuse(scope.source, node, "`type(…)` makes a component", "a `class` statement at module level")
 
-    def _names_component(self, source: Source, expression: ast.expr) -> bool:
-        resolved = self._graph.resolve(source, expression)
+    def _names_component(self, scope: Scope, expression: ast.expr) -> bool:
+        resolved = self._graph.resolve(scope, expression)
         return (
             isinstance(resolved, Local)
             and isinstance(resolved.node, ast.ClassDef)
-            and self._is_component(resolved.source, resolved.node)
+            and self._is_component(resolved.scope.source, resolved.node)
         )
 
-    def _mentions_component(self, source: Source, bases: ast.expr) -> bool:
+    def _mentions_component(self, scope: Scope, bases: ast.expr) -> bool:
         return any(
-            api_name(self._graph.resolve(source, node)) == "component" or self._names_component(source, node)
+            api_name(self._graph.resolve(scope, node)) == "component" or self._names_component(scope, node)
             for node in ast.walk(bases)
             if isinstance(node, ast.Name | ast.Attribute)
         )

@@ -6,16 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from remit.compiler.source import (
-    MANY,
-    Binding,
-    Defined,
-    Imported,
-    Many,
-    Source,
-    absolute,
-    read_bindings,
-)
+from remit.compiler.scopes import read_scopes
+from remit.compiler.source import MANY, Binding, Defined, Definition, Imported, Many, Scope, Source, absolute
 from remit.errors import Finding
 
 
@@ -28,10 +20,10 @@ class External:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Local:
-    """Something of the project: a class, a function or a constant expression, and the module it stands in."""
+    """Something of the project: a class, a function or a constant expression, and the scope it stands in."""
 
-    source: Source
-    node: "ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.expr"
+    scope: Scope
+    node: "Definition | ast.expr"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,49 +37,53 @@ Resolved: TypeAlias = External | Local | ModuleRef | Many | None
 _IMPORTERS: Final = frozenset({"importlib.import_module", "builtins.__import__"})
 _API_HOMES: Final = frozenset({"remit"})
 _DYNAMIC: Final = frozenset({"builtins.exec", "builtins.eval"})
+_Seen = set[tuple[int, str]]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Graph:
-    """Every module reached from the entries, by name and in the order in which they were reached."""
+    """Every module reached from the entries, by name and in the order in which they were reached.
+
+    `roots` are the folders that imports start from; `folders` are those of each package, several for one without an
+    `__init__.py`.
+    """
 
     roots: tuple[Path, ...]
     modules: dict[str, Source] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    folders: dict[str, tuple[Path, ...]] = field(default_factory=dict)
 
-    def resolve(self, source: Source, expression: ast.expr) -> Resolved:
-        """What an expression names: follows bindings, aliases, attribute chains and star imports."""
+    def resolve(self, scope: Scope, expression: ast.expr) -> Resolved:
+        """What an expression names where it stands: follows bindings, aliases, attribute chains and star imports."""
+        return self._resolve(scope, expression, set())
+
+    def _resolve(self, scope: Scope, expression: ast.expr, seen: _Seen) -> Resolved:
         if isinstance(expression, ast.Name):
-            return self._name(source, expression.id, set())
+            return self._name(scope, expression.id, expression.lineno, seen)
         if isinstance(expression, ast.Attribute):
-            return self._attribute(self.resolve(source, expression.value), expression.attr, set())
+            return self._attribute(self._resolve(scope, expression.value, seen), expression.attr, seen)
         return None
 
-    def _name(self, source: Source, name: str, seen: set[tuple[str, str]]) -> Resolved:
-        if (source.name, name) in seen:
+    def _name(self, scope: Scope, name: str, line: int, seen: _Seen) -> Resolved:
+        home, bound = scope.find(name, line)
+        if (id(home), name) in seen:
             return None
-        seen.add((source.name, name))
-        bound: Binding | None = source.bindings.get(name) or source.local_imports.get(name)
+        seen.add((id(home), name))
         if bound is None:
-            bound = self._from_stars(source, name, set())
+            bound = self._from_stars(home.source, name, set())
         match bound:
             case Many():
                 return MANY
             case Imported():
                 return self._imported(bound, seen)
             case Defined(node=ast.Name() | ast.Attribute() as alias):
-                found = self._alias(source, alias, seen)
-                return Local(source=source, node=alias) if found is None else found
+                found = self._resolve(home, alias, seen)
+                return Local(scope=home, node=alias) if found is None else found
             case Defined():
-                return Local(source=source, node=bound.node)
+                return Local(scope=home, node=bound.node)
             case None:
                 return External(name=f"builtins.{name}")
-
-    def _alias(self, source: Source, alias: ast.Name | ast.Attribute, seen: set[tuple[str, str]]) -> Resolved:
-        if isinstance(alias, ast.Name):
-            return self._name(source, alias.id, seen)
-        return self._attribute(self.resolve(source, alias.value), alias.attr, seen)
 
     def _from_stars(self, source: Source, name: str, seen: set[str]) -> Binding | None:
         if source.name in seen:
@@ -101,28 +97,25 @@ class Graph:
                 continue
             exported = target.exports()
             shared = not name.startswith("_") if exported is None else name in exported
-            if shared and (name in target.bindings or self._from_stars(target, name, seen) is not None):
+            if shared and (name in target.top.names or self._from_stars(target, name, seen) is not None):
                 return Imported(module=module, attribute=name)
         return None
 
-    def _imported(self, bound: Imported, seen: set[tuple[str, str]]) -> Resolved:
+    def _imported(self, bound: Imported, seen: _Seen) -> Resolved:
         source = self.modules.get(bound.module)
-        if bound.attribute is None:
-            return External(name=bound.module) if source is None else ModuleRef(source=source)
-        return self._attribute(
-            External(name=bound.module) if source is None else ModuleRef(source=source), bound.attribute, seen
-        )
+        owner: Resolved = External(name=bound.module) if source is None else ModuleRef(source=source)
+        return owner if bound.attribute is None else self._attribute(owner, bound.attribute, seen)
 
-    def _attribute(self, owner: Resolved, attribute: str, seen: set[tuple[str, str]]) -> Resolved:
+    def _attribute(self, owner: Resolved, attribute: str, seen: _Seen) -> Resolved:
         match owner:
             case External(name=name):
                 module = self.modules.get(f"{name}.{attribute}")
                 return External(name=f"{name}.{attribute}") if module is None else ModuleRef(source=module)
             case ModuleRef(source=source):
-                known = attribute in source.bindings or self._from_stars(source, attribute, set()) is not None
+                known = attribute in source.top.names or self._from_stars(source, attribute, set()) is not None
                 if not known and (module := self.modules.get(f"{source.name}.{attribute}")) is not None:
                     return ModuleRef(source=module)
-                return self._name(source, attribute, seen) if known else None
+                return self._name(source.top, attribute, 0, seen) if known else None
             case _:
                 return None
 
@@ -131,29 +124,33 @@ def load_graph(root: Path, entries: Sequence[str], roots: Iterable[Path]) -> Gra
     """Read every module that the entries reach, from `roots` in order; what is outside them is not read.
 
     An entry that is not there, a module that does not parse and an import that cannot be read are findings. A worklist
-    and no recursion: chains of imports may be long.
+    and no recursion: chains of imports may be long. A call that imports is known by what its name is bound to, which
+    may stand in another module; so calls are read when the modules known so far are there.
     """
     graph = Graph(roots=tuple(roots))
     pending: list[str] = []
     for entry in entries:
-        if _locate(graph.roots, entry) is None:
+        if _locate(graph, entry) is None:
             graph.findings.append(
                 Finding(found=f"the entry {entry!r} is no module of this project", write='entries = ["app"]')
             )
         pending.append(entry)
     pending.reverse()
+    judged = 0
     while pending:
         name = pending.pop()
         for each in _with_parents(name):
             if each in graph.modules:
                 continue
             source = _load(graph, root, each)
-            if source is None:
-                break
-            graph.modules[each] = source
-            pending.extend(reversed(source.imports))
-    for source in list(graph.modules.values()):
-        _check_dynamic(graph, source)
+            if source is not None:
+                graph.modules[each] = source
+                pending.extend(reversed(source.imports))
+        if not pending:
+            fresh = list(graph.modules.values())[judged:]
+            judged = len(graph.modules)
+            pending.extend(each for source in fresh for each in _called_imports(graph, source))
+            pending.reverse()
     return graph
 
 
@@ -163,20 +160,38 @@ def _with_parents(name: str) -> Iterator[str]:
         yield ".".join(parts[:length])
 
 
-def _locate(roots: Sequence[Path], name: str) -> tuple[Path, bool] | None:
-    relative = Path(*name.split("."))
-    for root in roots:
-        package = root / relative / "__init__.py"
+def _folders(graph: Graph, package: str) -> tuple[Path, ...]:
+    """Where the modules of a package are looked for: its folder, or every folder of one without an `__init__.py`."""
+    if not package:
+        return graph.roots
+    known = graph.folders.get(package)
+    if known is None:
+        parent, _, name = package.rpartition(".")
+        outer = _folders(graph, parent)
+        found = _locate(graph, package)
+        if found is None:
+            known = tuple(each / name for each in outer if (each / name).is_dir())
+        else:
+            known = (found[0].parent,) if found[1] else ()
+        graph.folders[package] = known
+    return known
+
+
+def _locate(graph: Graph, name: str) -> tuple[Path, bool] | None:
+    """The file of a module, and whether it is a package; None for what is not there or has no file of its own."""
+    parent, _, own = name.rpartition(".")
+    for folder in _folders(graph, parent):
+        package = folder / own / "__init__.py"
         if package.is_file():
             return package, True
-        module = (root / relative).with_suffix(".py")
+        module = folder / f"{own}.py"
         if module.is_file():
             return module, False
     return None
 
 
 def _load(graph: Graph, root: Path, name: str) -> Source | None:
-    found = _locate(graph.roots, name)
+    found = _locate(graph, name)
     if found is None:
         return None
     file, package = found
@@ -188,8 +203,7 @@ def _load(graph: Graph, root: Path, name: str) -> Source | None:
         graph.findings.append(Finding(path=path, line=line, found=f"does not parse: {type(problem).__name__}"))
         return None
     source = Source(name=name, path=path, package=package, tree=tree)
-    read_bindings(source)
-    source.imports.extend(_literal_imports(source))
+    read_scopes(source)
     graph.files[name] = file.resolve()
     return source
 
@@ -202,55 +216,47 @@ def relative_path(root: Path, file: Path) -> str:
         return file.name
 
 
-def _calls(source: Source) -> Iterator[ast.Call]:
-    return (node for node in source.nodes if isinstance(node, ast.Call))
-
-
-def _import_call(node: ast.Call) -> bool:
-    """A cheap test by spelling, before anything can be resolved; the check after the graph resolves properly."""
-    function = node.func
-    name = (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
-    return name in {"import_module", "__import__"}
-
-
-def _literal_imports(source: Source) -> Iterator[str]:
-    for node in _calls(source):
-        if _import_call(node) and (name := _literal_target(source, node)) is not None:
-            yield name
-
-
-def _literal_target(source: Source, node: ast.Call) -> str | None:
-    if not node.args or not isinstance(node.args[0], ast.Constant) or not isinstance(node.args[0].value, str):
-        return None
-    name = node.args[0].value
-    level = len(name) - len(name.lstrip("."))
-    if not level:
-        return name
-    anchor = node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "package"), None)
-    if isinstance(anchor, ast.Constant) and isinstance(anchor.value, str):
-        return absolute(anchor.value, level, name[level:] or None)
-    if isinstance(anchor, ast.Name) and anchor.id in {"__package__", "__name__"}:
-        base = source.anchor if anchor.id == "__package__" else source.name
-        return absolute(base, level, name[level:] or None)
-    return None
-
-
-def _check_dynamic(graph: Graph, source: Source) -> None:
-    for node in _calls(source):
-        target = graph.resolve(source, node.func)
-        if not isinstance(target, External):
+def _called_imports(graph: Graph, source: Source) -> Iterator[str]:
+    """The modules that calls of a module import by a literal name; a computed one, and `exec`, are findings."""
+    for node, scope in source.nodes:
+        target = graph.resolve(scope, node.func) if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or not isinstance(target, External):
             continue
         if target.name in _DYNAMIC:
             graph.findings.append(
                 source.finding(node, f"{target.name.removeprefix('builtins.')}(…) can declare anything", "plain code")
             )
-        elif target.name in _IMPORTERS and _literal_target(source, node) is None:
-            graph.findings.append(
-                source.finding(
-                    node,
-                    "imports a module whose name is computed",
-                    'import_module("a.literal.name"), or add it to entries',
+        elif target.name in _IMPORTERS:
+            name = _literal_target(source, node)
+            if name is not None:
+                yield name
+            else:
+                graph.findings.append(
+                    source.finding(
+                        node,
+                        "imports a module whose name is computed",
+                        'import_module("a.literal.name"), or add it to entries',
+                    )
                 )
-            )
+
+
+def _literal_target(source: Source, node: ast.Call) -> str | None:
+    name = _argument(node, 0, "name")
+    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+        return None
+    level = len(name.value) - len(name.value.lstrip("."))
+    if not level:
+        return name.value
+    anchor = _argument(node, 1, "package")
+    if isinstance(anchor, ast.Constant) and isinstance(anchor.value, str):
+        return absolute(anchor.value, level, name.value[level:] or None)
+    if isinstance(anchor, ast.Name) and anchor.id in {"__package__", "__name__"}:
+        base = source.anchor if anchor.id == "__package__" else source.name
+        return absolute(base, level, name.value[level:] or None)
+    return None
+
+
+def _argument(node: ast.Call, index: int, name: str) -> ast.expr | None:
+    if len(node.args) > index:
+        return node.args[index]
+    return next((each.value for each in node.keywords if each.arg == name), None)

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from remit._contract.concurrency import Key, Parallel, key, parallel
 from remit._model.retry import Retry
 from remit.compiler.graph import External, Graph, Local
-from remit.compiler.source import Many, Source
+from remit.compiler.source import Many, Scope
 
 Setting: TypeAlias = Key | Parallel | Retry
 Plain: TypeAlias = "str | int | float | bool | None | Setting | list[Plain] | dict[str, Plain]"
@@ -34,7 +34,7 @@ class NotLiteral(Exception):
         self.found = found
 
 
-def literal(graph: Graph, source: Source, expression: ast.expr, depth: int = 0) -> Plain:
+def literal(graph: Graph, scope: Scope, expression: ast.expr, depth: int = 0) -> Plain:
     """The value of a literal, of literals joined by `+`, of a dict of them, or of a name bound once to such.
 
     Tuples are lists. `key(…)`, `parallel(…)` and `Retry(…)` of remit count as literals when what they hold does.
@@ -45,45 +45,45 @@ def literal(graph: Graph, source: Source, expression: ast.expr, depth: int = 0) 
         case ast.Constant(value=str() | int() | float() | None as value):
             return value
         case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
-            return [literal(graph, source, item, depth + 1) for item in items]
+            return [literal(graph, scope, item, depth + 1) for item in items]
         case ast.Dict():
-            return _mapping(graph, source, expression, depth)
+            return _mapping(graph, scope, expression, depth)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _negative(literal(graph, source, operand, depth + 1))
+            return _negative(literal(graph, scope, operand, depth + 1))
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _joined(literal(graph, source, left, depth + 1), literal(graph, source, right, depth + 1))
+            return _joined(literal(graph, scope, left, depth + 1), literal(graph, scope, right, depth + 1))
         case ast.Name() | ast.Attribute():
-            return _named(graph, source, expression, depth)
+            return _named(graph, scope, expression, depth)
         case ast.Call():
-            return _made(graph, source, expression, depth)
+            return _made(graph, scope, expression, depth)
         case ast.JoinedStr():
             raise NotLiteral("an f-string")
         case _:
             raise NotLiteral(f"the expression `{_shown(expression)}`")
 
 
-def _made(graph: Graph, source: Source, call: ast.Call, depth: int) -> Setting:
-    called = graph.resolve(source, call.func)
+def _made(graph: Graph, scope: Scope, call: ast.Call, depth: int) -> Setting:
+    called = graph.resolve(scope, call.func)
     make = _MAKERS.get(called.name) if isinstance(called, External) else None
     if make is None or any(keyword.arg is None for keyword in call.keywords):
         raise NotLiteral(f"the expression `{_shown(call)}`")
-    arguments = [literal(graph, source, each, depth + 1) for each in call.args]
-    named = {str(each.arg): literal(graph, source, each.value, depth + 1) for each in call.keywords}
+    arguments = [literal(graph, scope, each, depth + 1) for each in call.args]
+    named = {str(each.arg): literal(graph, scope, each.value, depth + 1) for each in call.keywords}
     try:
         return make(*arguments, **named)
     except TypeError:
         raise NotLiteral(f"`{_shown(call)}`, which is not how {make.__name__} is called") from None
 
 
-def _mapping(graph: Graph, source: Source, written: ast.Dict, depth: int) -> dict[str, Plain]:
+def _mapping(graph: Graph, scope: Scope, written: ast.Dict, depth: int) -> dict[str, Plain]:
     found: dict[str, Plain] = {}
     for named, value in zip(written.keys, written.values, strict=True):
         if named is None:
             raise NotLiteral("a dict with `**` in it")
-        name = literal(graph, source, named, depth + 1)
+        name = literal(graph, scope, named, depth + 1)
         if not isinstance(name, str):
             raise NotLiteral(f"a dict with the key `{_shown(named)}`, which is no text")
-        found[name] = literal(graph, source, value, depth + 1)
+        found[name] = literal(graph, scope, value, depth + 1)
     return found
 
 
@@ -101,9 +101,9 @@ def _joined(left: Plain, right: Plain) -> Plain:
     raise NotLiteral("a computed value")
 
 
-def _named(graph: Graph, source: Source, expression: ast.Name | ast.Attribute, depth: int) -> Plain:
-    match graph.resolve(source, expression):
-        case Local(source=home, node=ast.expr() as value):
+def _named(graph: Graph, scope: Scope, expression: ast.Name | ast.Attribute, depth: int) -> Plain:
+    match graph.resolve(scope, expression):
+        case Local(scope=home, node=ast.expr() as value):
             return literal(graph, home, value, depth + 1)
         case Many():
             raise NotLiteral(f"`{_shown(expression)}`, which is bound more than once or under a condition")

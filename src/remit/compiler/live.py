@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import cast
 
 from remit._base.boundary import Json
-from remit._contract.component import Component, declaration_of
+from remit._contract.component import Component, Declaration, declaration_of
 from remit._contract.operation import OperationRecord, record_of
 from remit._contract.row import rows_of
 from remit.compiler.declared import DeclaredComponent, live_component
@@ -117,8 +117,7 @@ def _classes(reach: Reach) -> Iterator[tuple[str, type]]:
         cls = pending.pop(0)
         pending.extend(cls.__subclasses__())
         declaration = declaration_of(cls)
-        path = None if declaration is None else _path_of(cls, reach)
-        if declaration is None or path is None:
+        if declaration is None or (path := _path_of(cls, declaration, reach)) is None:
             continue
         key = (path, declaration.name, declaration.type)
         bound = getattr(sys.modules.get(cls.__module__), cls.__name__, None)
@@ -128,7 +127,7 @@ def _classes(reach: Reach) -> Iterator[tuple[str, type]]:
         yield path, cls
 
 
-def _path_of(cls: type, reach: Reach) -> str | None:
+def _path_of(cls: type, declaration: Declaration, reach: Reach) -> str | None:
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     if isinstance(file, str):
@@ -138,7 +137,10 @@ def _path_of(cls: type, reach: Reach) -> str | None:
         if not reach.strict or not _below(path, cls.__module__, reach.roots):
             return None
         return path.name
-    return f"<{cls.__module__.strip('<>')}>" if reach.strict else None
+    if not reach.strict:
+        return None
+    # Its module is gone, as after `runpy`; the file that was run is still known.
+    return (declaration.at.place or "").rpartition(":")[0] or f"<{cls.__module__.strip('<>')}>"
 
 
 def _below(path: Path, module: str, roots: tuple[Path, ...]) -> bool:

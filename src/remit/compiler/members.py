@@ -15,7 +15,7 @@ from remit._model.ids import capability_name
 from remit.compiler.declared import LITERAL_OPTIONS, DeclaredCapability, normal_option
 from remit.compiler.graph import External, Graph, Local, Resolved
 from remit.compiler.literals import NotLiteral, Plain, literal
-from remit.compiler.source import Source, is_type_checking
+from remit.compiler.source import Scope, Source, is_type_checking
 from remit.errors import DefinitionError, Finding
 
 API: Final = {
@@ -31,6 +31,8 @@ API: Final = {
 _ATTACHMENTS: Final = frozenset({"available", "precondition", "note", "summary", "redact"})
 _DECORATORS: Final = frozenset({"observation", "action"})
 _COMPOUND: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.Match)
+FORMATTED: Final = "is an f-string, which Python does not keep"
+PLAIN_TEXT: Final = "a plain string"
 _BODY: Final = "declare every capability directly in the class body"
 _OPTION_DEFAULTS: Final[dict[str, Plain]] = {
     "deprecated": False,
@@ -71,6 +73,11 @@ class Members:
         for statement in self.owner.body:
             self._statement(statement)
         return self
+
+    @property
+    def scope(self) -> Scope:
+        """Where names of the class body are looked up: what the body itself binds comes first."""
+        return self.source.bodies[self.owner]
 
     @property
     def declares(self) -> bool:
@@ -121,7 +128,7 @@ class Members:
 
     def _api(self, decorator: ast.expr) -> str | None:
         target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return api_name(self.graph.resolve(self.source, target))
+        return api_name(self.graph.resolve(self.scope, target))
 
     def _attach(self, decorator: ast.expr) -> bool:
         """True for an attachment to a capability of this class; records the field a `bind` names."""
@@ -130,7 +137,7 @@ class Members:
             return False
         if not isinstance(target.value, ast.Name) or target.value.id not in self.capabilities:
             owner = (
-                self.graph.resolve(self.source, target.value.value) if isinstance(target.value, ast.Attribute) else None
+                self.graph.resolve(self.scope, target.value.value) if isinstance(target.value, ast.Attribute) else None
             )
             if isinstance(owner, Local) and isinstance(owner.node, ast.ClassDef):
                 self._refuse(decorator, "attaches to a capability of another class", "the attachment inside that class")
@@ -146,7 +153,7 @@ class Members:
     def _bind_path(self, attribute: str, call: ast.Call) -> None:
         argument = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "path"), None)
         try:
-            path = None if argument is None else literal(self.graph, self.source, argument)
+            path = None if argument is None else literal(self.graph, self.scope, argument)
         except NotLiteral as problem:
             self._refuse(call, f"the bound field is {problem.found}", '.bind("device_ids")')
             return
@@ -166,11 +173,11 @@ class Members:
 
     def _builds(self, target: ast.expr) -> bool:
         """True for a function of the project whose body mentions remit's decorators."""
-        found = self.graph.resolve(self.source, target)
+        found = self.graph.resolve(self.scope, target)
         if not isinstance(found, Local) or not isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
             return False
         return any(
-            api_name(self.graph.resolve(found.source, node)) in {*_DECORATORS, "reference"}
+            api_name(self.graph.resolve(found.scope, node)) in {*_DECORATORS, "reference"}
             for node in ast.walk(found.node)
             if isinstance(node, ast.Name | ast.Attribute)
         )
@@ -189,6 +196,9 @@ class Members:
         effect = Effect.READ.value if kind == "observation" else str(options.pop("effect", Effect.LOCAL_STATE.value))
         options.pop("effect", None)
         written = options.pop("description", None)
+        if written is None and has_formatted_docstring(function):
+            self._refuse(function.body[0], f"the docstring of {function.name} {FORMATTED}", PLAIN_TEXT)
+            return None
         arguments = function.args
         names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         return DeclaredCapability(
@@ -213,7 +223,7 @@ class Members:
             if keyword.arg == "policies":
                 continue
             try:
-                value = literal(self.graph, self.source, keyword.value)
+                value = literal(self.graph, self.scope, keyword.value)
             except NotLiteral as problem:
                 self._refuse(keyword.value, f"{keyword.arg}= is {problem.found}", f"{keyword.arg}= with a literal")
                 return None
@@ -260,7 +270,7 @@ class Members:
         argument = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "id"), None)
         options = self._options(keywords, call)
         try:
-            target = None if argument is None else literal(self.graph, self.source, argument)
+            target = None if argument is None else literal(self.graph, self.scope, argument)
         except NotLiteral as problem:
             self._refuse(call, f"the id of a reference is {problem.found}", 'reference("domain:…") with a literal')
             return None
@@ -288,6 +298,12 @@ class Members:
     def _bind_plain(self, name: str) -> None:
         # Attached functions may share a name such as `_`; one that hides a capability raises when the class is made.
         self.plain.add(name)
+
+
+def has_formatted_docstring(node: "ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef") -> bool:
+    """True where an f-string stands in the place of the docstring."""
+    first = node.body[0]
+    return isinstance(first, ast.Expr) and isinstance(first.value, ast.JoinedStr)
 
 
 def docstring(node: "ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef") -> str:

@@ -133,11 +133,11 @@ def found(write_project: WriteProject) -> list[str]:
 @pytest.mark.requirement("13.3-declarations-equal-the-static-ones")
 def test_every_form_the_source_hides_is_a_finding(found: list[str]) -> None:
     expected = [
-        ("new_class.py", "f.new-class exists after the import, but the source does not show it"),
-        ("alias.py", "f.alias.hidden is a capability after the import, but the source does not show it"),
-        ("base.py", "f.base exists after the import, but the source does not show it"),
-        ("<run_path>", "f.runpy was reached by an import that cannot be read"),
-        ("<ran_module>", "f.run-module was reached by an import that cannot be read"),
+        ("new_class.py:9", "f.new-class exists after the import, but the source does not show it"),
+        ("alias.py:10", "f.alias.hidden is a capability after the import, but the source does not show it"),
+        ("base.py:7", "f.base exists after the import, but the source does not show it"),
+        ("ran.py:3", "f.runpy was reached by an import that cannot be read"),
+        ("ran_module.py:3", "f.run-module was reached by an import that cannot be read"),
         ("gone.py", "f.gone is in the source, but no such class was there after the import"),
         ("mutated.py", "f.mutated.read: description is 'Something else.' after the import, and 'Read.' in the source"),
         ("replaced.py", "f.replaced.read: parameters is ['second'] after the import, and ['first'] in the source"),
