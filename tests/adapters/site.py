@@ -47,6 +47,8 @@ BREAK = "view_devices__table__breakDown"
 DISABLE = "domain_devices__disable"
 RENAME = "domain_devices__rename"
 ERAS = ("auto", "legacy")
+PATIENCE_S = 30.0
+"""Longer than any answer takes under load: only a hang comes to it."""
 
 
 class TableState(BaseModel):
@@ -216,7 +218,7 @@ class Site:
         """One raw request to the door, with a good token unless another is given."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         usual = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token()}"}
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
             return await http.post(self.door, content=body, headers={**usual, **named})
 
     @asynccontextmanager
@@ -227,12 +229,12 @@ class Site:
         token: str | None = None,
         asked: "Asked | None" = None,
         heard: "Heard | None" = None,
-        read_timeout: float = 5.0,
+        read_timeout: float = PATIENCE_S,
     ) -> AsyncIterator[Client]:
-        """The official client, set up the plain way: a header and the HTTP library's default five seconds."""
+        """The official client, set up the plain way: a header, and a time limit that only a hang reaches."""
         headers = {"Authorization": f"Bearer {self.token() if token is None else token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(5.0, read=read_timeout)) as http,
+            httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(PATIENCE_S, read=read_timeout)) as http,
             Client(
                 streamable_http_client(self.door, http_client=http),
                 mode=mode,

@@ -16,6 +16,7 @@ from tests.adapters.site import (
     DISABLE,
     ERAS,
     OPERATOR,
+    PATIENCE_S,
     READ,
     RENAME,
     SECRET,
@@ -86,10 +87,10 @@ async def desk(request: pytest.FixtureRequest, site: Site) -> AsyncIterator[Desk
 
 @pytest.mark.requirement("12.5-refusals-are-tool-results")
 async def test_a_value_of_the_wrong_type_is_invalid_input(desk: Desk) -> None:
-    error = await desk.refused(SELECT, {"ids": "d2"})
+    error = await desk.refused(SELECT, {"ids": "device-two"})
     assert (error["code"], error["retry"]) == ("INVALID_INPUT", "with-changes")
     assert error["details"]["issues"][0]["path"] == "ids"
-    assert "d2" not in json.dumps(error)
+    assert "device-two" not in json.dumps(error)
 
 
 @pytest.mark.requirement("12.5-refusals-are-tool-results")
@@ -339,7 +340,7 @@ async def test_a_body_over_the_limit_is_413(site: Site) -> None:
 @pytest.mark.requirement("15.4-no-foreign-page-reads-the-door")
 async def test_the_door_opens_itself_to_no_page_elsewhere(site: Site) -> None:
     asking = {"Origin": site.address, "Access-Control-Request-Method": "POST"}
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
         answers = [await http.request(method, site.door, headers=asking) for method in ("OPTIONS", "POST", "GET")]
     assert not [name for answer in answers for name in answer.headers if name.startswith("access-control-")]
     assert {answer.status_code // 100 for answer in answers} == {4}

@@ -7,8 +7,21 @@ import httpx2
 import mcp_types as types
 import pytest
 
-from remit import ConfirmationView, Decider, EventType, Limits, Surface
-from tests.adapters.site import DISABLE, ERAS, OPERATOR, READ, Asked, Site, Table, beside, data_of, error_of, serving
+from remit import ConfirmationView, Decider, EventType, Limits, ManualClock, Surface
+from tests.adapters.site import (
+    DISABLE,
+    ERAS,
+    OPERATOR,
+    PATIENCE_S,
+    READ,
+    Asked,
+    Site,
+    Table,
+    beside,
+    data_of,
+    error_of,
+    serving,
+)
 
 LIMITS = Limits(hold_s=0.4, ping_s=0.1)
 PERSON = Decider("operator")
@@ -246,11 +259,11 @@ async def test_a_client_that_gives_up_ends_no_request_and_its_approval_is_spent_
 @pytest.mark.requirement("12.5-held-retries-are-kept-alive")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_a_held_call_of_a_plain_http_client_lives_by_pings(mode: str) -> None:
-    async with serving(Limits(hold_s=1.2, ping_s=0.1)) as site:
+    async with serving(Limits(hold_s=20.0, ping_s=0.1)) as site:
         surface, _ = opened(site)
-        Person(surface, "approve", 0.9)
-        # A read timeout far below the hold stands for the five seconds of the HTTP library and a hold of twenty.
-        async with site.client(mode, asked=Asked(), read_timeout=0.6) as client:
+        Person(surface, "approve", 2.5)
+        # The person thinks longer than the client reads: as with the HTTP library's five seconds and a hold of twenty.
+        async with site.client(mode, asked=Asked(), read_timeout=2.0) as client:
             await client.list_tools()
             assert data_of(await client.call_tool(DISABLE)) == 1
 
@@ -331,6 +344,15 @@ class TestDecisionPage:
     """The person's own page: exact, unframeable, decided by its own form only."""
 
     @pytest.fixture
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+    @pytest.fixture
+    async def site(self, clock: ManualClock) -> AsyncIterator[Site]:
+        async with serving(LIMITS, clock=clock) as site:
+            yield site
+
+    @pytest.fixture
     def token(self, site: Site) -> str:
         return site.token()
 
@@ -353,7 +375,7 @@ class TestDecisionPage:
         self, site: Site, request_id: str
     ) -> None:
         path = f"{site.address}/remit/confirmations/{request_id}"
-        async with httpx2.AsyncClient() as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
             shown = await http.get(path, headers={"Cookie": "account=operator"})
             foreign = await http.get(path, headers={"Cookie": "account=auditor"})
             unknown = await http.get(path + "x", headers={"Cookie": "account=operator"})
@@ -374,13 +396,15 @@ class TestDecisionPage:
         assert len(site.gateway.describe()["views"]) == 1  # type: ignore[arg-type]
 
     @pytest.mark.requirement("7.2-approve-works-when-all-was-shown", "7.4-the-pages-own-form-decides")
-    async def test_its_form_approves_exactly_this_once(self, site: Site, request_id: str, token: str) -> None:
+    async def test_its_form_approves_exactly_this_once(
+        self, site: Site, request_id: str, token: str, clock: ManualClock
+    ) -> None:
         async with Browser(site) as browser:
             form = await browser.form(request_id)
             quick = await browser.decide(request_id, form)
             assert (quick.status_code, "quicker than anybody reads" in quick.text) == (409, True)
             # The approve control works half a second after it was drawn; that half second is what is tested.
-            await asyncio.sleep(0.55)
+            clock.advance(0.55)
             decided = await browser.decide(request_id, form)
             assert (decided.status_code, decided.headers["Location"].rpartition("/")[2]) == (303, request_id)
             assert "Approved." in (await browser.get(request_id)).text
@@ -389,11 +413,13 @@ class TestDecisionPage:
         assert site.backend.disabled == [["d1", ODD]]
 
     @pytest.mark.requirement("7.4-the-pages-own-form-decides", "7.4-a-forged-form-decides-nothing")
-    async def test_it_approves_no_other_digest_than_it_showed(self, site: Site, request_id: str) -> None:
+    async def test_it_approves_no_other_digest_than_it_showed(
+        self, site: Site, request_id: str, clock: ManualClock
+    ) -> None:
         async with Browser(site) as browser:
             form = await browser.form(request_id)
             # As above: only then would the approve control have worked.
-            await asyncio.sleep(0.55)
+            clock.advance(0.55)
             other = form["digest"][::-1]
             assert other != form["digest"]
             refused = await browser.decide(request_id, {**form, "digest": other})

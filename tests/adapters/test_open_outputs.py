@@ -43,6 +43,6 @@ async def test_over_mcp_what_is_no_json_is_a_tool_error_in_strict_json(mode: str
                     assert (error["code"], error["details"]["reason"]) == ("EXECUTION_FAILED", "output-invalid")
                     said = result.model_dump_json()
                     json.loads(said, parse_constant=pytest.fail)
-                    assert "secret" not in said and "0x" not in json.dumps(error), "an id may hold any two letters"
+                    assert "secret" not in said and " at 0x" not in said
             panel.value = [{"mean": 1.5}]
             assert not (await client.call_tool("view_more__panel__listed", {})).is_error

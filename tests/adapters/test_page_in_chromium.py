@@ -25,7 +25,7 @@ class Elsewhere:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run in the application's loop and wait for it."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(20)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(40)
 
     def end(self) -> None:
         """Stop the application and its thread."""
@@ -77,7 +77,7 @@ def test_a_person_reads_the_exact_input_and_approves_by_keyboard(elsewhere: Else
     url = elsewhere.run(agent.ask())
     page.goto(f"{elsewhere.site.address}/remit/confirmations")
     page.get_by_role("link", name="Disable devices").press("Enter")
-    assert page.url == url
+    page.wait_for_url(url)
     assert page.get_by_role("table").inner_text().split("\n")[2:] == [
         'device_ids[0]\t"d1"\tthis view, fixed',
         'device_ids[1]\t"<b>d2</b>"\tthis view, fixed',

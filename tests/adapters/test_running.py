@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from remit import Decider, Limits, Surface
-from tests.adapters.site import DISABLE, ERAS, READ, RENAME, Site, beside, data_of, serving
+from tests.adapters.site import DISABLE, ERAS, PATIENCE_S, READ, RENAME, Site, beside, data_of, serving
 
 PERSON = Decider("operator")
 NEW = {"device_id": "d1", "name": "new"}
@@ -155,7 +155,7 @@ class TestCancelling:
         site.open_table()
         for mode, renamed in (("auto", []), ("legacy", [("d1", "new")])):
             site.backend.held, site.backend.renaming = asyncio.Event(), asyncio.Event()
-            async with httpx2.AsyncClient(timeout=5) as http:
+            async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
                 send = await _connected(http, site, mode)
                 calling = asyncio.create_task(send(3, "tools/call", name=RENAME, arguments=NEW))
                 await site.backend.renaming.wait()
@@ -211,7 +211,7 @@ class TestRequestIds:
     ) -> None:
         site.open_table()
         site.backend.held = asyncio.Event()
-        async with httpx2.AsyncClient(timeout=5) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
             send = await _connected(http, site, "legacy")
             slow = asyncio.create_task(send(1, "tools/call", name=RENAME, arguments=NEW))
             await site.backend.renaming.wait()
@@ -228,7 +228,7 @@ class TestRequestIds:
     async def test_an_id_whose_connection_broke_off_stays_taken_while_its_code_runs(self, site: Site) -> None:
         site.open_table()
         site.backend.held = asyncio.Event()
-        async with httpx2.AsyncClient(timeout=5) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
             send = await _connected(http, site, "legacy")
             lost = asyncio.create_task(send(7, "tools/call", name=RENAME, arguments=NEW))
             await site.backend.renaming.wait()
@@ -242,7 +242,7 @@ class TestRequestIds:
     async def test_other_sessions_and_other_messages_are_not_held_up(self, site: Site) -> None:
         site.open_table()
         site.backend.held = asyncio.Event()
-        async with httpx2.AsyncClient(timeout=5) as http:
+        async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
             one, other = await _connected(http, site, "legacy"), await _connected(http, site, "legacy")
             slow = asyncio.create_task(one(5, "tools/call", name=RENAME, arguments=NEW))
             await site.backend.renaming.wait()

@@ -6,12 +6,14 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.e2e.served_console import Served, serving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "devices"
-PATIENCE_MS = 8_000
+# Longer than any wait under load; what takes no time is not waited for.
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")

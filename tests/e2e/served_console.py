@@ -42,7 +42,7 @@ class Served:
         async def there() -> T:
             return work() if callable(work) else await work
 
-        return asyncio.run_coroutine_threadsafe(there(), self.loop).result(10)
+        return asyncio.run_coroutine_threadsafe(there(), self.loop).result(40)
 
     def opened(self) -> list[str]:
         """The ids of the views that agents reach."""
@@ -131,7 +131,7 @@ def serving(outer: Any, handles: Any) -> Iterator[Served]:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
-            assert ready.wait(30) and core.loop is not None
+            assert ready.wait(50) and core.loop is not None
             yield Served(port=listener.getsockname()[1], handles=handles, loop=core.loop)
         finally:
             server.should_exit = True

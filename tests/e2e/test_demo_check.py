@@ -47,7 +47,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str, Path]]:
         assert '"Authorization": "Bearer ' in told
         yield url[1], password[1], state
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(50) == 0
     assert not state.exists()
 
 
@@ -73,13 +73,13 @@ def test_a_visiting_agent_waits_for_the_person(browser: Browser, served: tuple[s
 
 def test_an_agent_without_a_console_to_visit_says_so(tmp_path: Path) -> None:
     command = [*DEMO, "--agent", "--state", str(tmp_path / "none.json")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=50)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 2
     assert "no console is being served" in done.stderr
 
 
 def test_an_unknown_step_is_named(tmp_path: Path) -> None:
     command = [*DEMO, "--check", "--in-process", "--until", "lunch"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=50)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=150)
     assert done.returncode == 2
     assert "there is no step 'lunch'; the steps are discover, filter" in done.stderr

@@ -43,24 +43,24 @@ def foreign_socket(
 ) -> Iterator[ClientConnection]:
     """A socket as any program can open one, without a cookie."""
     address = f"ws://127.0.0.1:{served.port}{SOCKET}{query}"
-    with connect(address, proxy=None, open_timeout=5, additional_headers=dict(headers or {})) as foreign:
-        assert str(foreign.recv(5)).startswith("0{")
+    with connect(address, proxy=None, open_timeout=30, additional_headers=dict(headers or {})) as foreign:
+        assert str(foreign.recv(30)).startswith("0{")
         foreign.send("40")
-        assert str(foreign.recv(5)).startswith("40")
+        assert str(foreign.recv(30)).startswith("40")
         yield foreign
 
 
 def said(foreign: ClientConnection, event: str, message: object) -> object:
     """Send an event and wait for its acknowledgement, which comes after it was handled."""
     foreign.send(f"421{json.dumps([event, message])}")
-    while not (answer := str(foreign.recv(5))).startswith("431"):
+    while not (answer := str(foreign.recv(30))).startswith("431"):
         assert not answer.startswith("44")
     return json.loads(answer[3:])
 
 
 def status_of(served: Served, path: str, **headers: str) -> int:
     """The status of a plain request."""
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
     connection.putrequest("GET", path, skip_host=True)
     for name, value in headers.items():
         connection.putheader(name.replace("_", "-"), value)

@@ -93,8 +93,8 @@ def test_a_reload_closes_the_old_view_and_ends_its_request_at_once(served: Serve
     page.reload()
     page.wait_for_selector("td.device-id")
 
-    # Far below the 10 s that NiceGUI keeps the old client for.
-    assert ended.result(2) is ConfirmationStatus.CANCELLED
+    # Below the 10 s that NiceGUI keeps the old client for.
+    assert ended.result(8) is ConfirmationStatus.CANCELLED
     assert agent.request(confirmation).cause is CancelCause.VIEW_RELOADED
     (new,) = served.opened()
     assert new != old

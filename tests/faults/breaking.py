@@ -104,7 +104,7 @@ def run(breakage: Breakage, folder: Path, warm: Warm) -> tuple[bool, str]:
 def red(row: str, folder: Path, warm: Warm) -> tuple[bool, str]:
     """Whether a test of the row fails over the sources in `folder`; one that cannot be collected does not count."""
     command = ["-q", "-x", "--tb=short", "-p", "no:cacheprovider", "-n", "0"]
-    given = [*command, "-o", "timeout=10", "-m", "not browser", "--long", "--row", row, *holders(row)]
+    given = [*command, "-o", "timeout=30", "-m", "not browser", "--long", "--row", row, *holders(row)]
     status, said = warm.run(given, folder, {"CI": "true"})
     if status not in (0, 1):
         raise RuntimeError(f"{row}: pytest ended with {status}\n{said}")

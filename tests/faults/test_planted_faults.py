@@ -39,7 +39,7 @@ def check(folder: Path, until: str) -> tuple[int, list[str]]:
     """Run the check over the sources in `folder`; its status, and the lines it printed."""
     command = [sys.executable, "-m", "examples.devices.demo", "--check", "--in-process", "--until", until]
     spoilt = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    done = subprocess.run(command, cwd=ROOT, env=spoilt, capture_output=True, text=True, check=False, timeout=50)
+    done = subprocess.run(command, cwd=ROOT, env=spoilt, capture_output=True, text=True, check=False, timeout=150)
     assert done.stderr == ""
     return done.returncode, done.stdout.splitlines()
 

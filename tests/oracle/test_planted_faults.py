@@ -25,7 +25,7 @@ def run(folder: Path, steps: int) -> subprocess.CompletedProcess[str]:
     """Drive random steps over the sources in `folder`."""
     command = [sys.executable, "-m", "tests.oracle.drive", "--seed", str(SEED), "--steps", str(steps)]
     spoilt = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    return subprocess.run(command, cwd=ROOT, env=spoilt, capture_output=True, text=True, check=False, timeout=50)
+    return subprocess.run(command, cwd=ROOT, env=spoilt, capture_output=True, text=True, check=False, timeout=150)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ async def test_a_cancelled_ticket_is_passed_over() -> None:
     assert first is not None and second is not None
     first.cancel()
     lane.leave(A)
-    await asyncio.wait_for(second, 1)
+    await asyncio.wait_for(second, 20)
 
 
 async def test_a_place_that_was_offered_too_late_is_nobodys_to_give_back() -> None:
