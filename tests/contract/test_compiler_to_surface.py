@@ -67,7 +67,10 @@ def test_a_compiled_program_runs(root: Path) -> None:
 
 @pytest.mark.requirement("3.7-load")
 def test_without_a_contract_it_says_what_to_do(root: Path) -> None:
-    assert run(root) == "FileNotFoundError no remit.contract.json beside app.py\n  do  remit compile\n"
+    assert run(root) == (
+        "FileNotFoundError no remit.contract.json beside app.py\n"
+        "  do  remit compile     (while writing: remit dev -- python app.py)\n"
+    )
 
 
 @pytest.mark.requirement("3.8-a-mismatch-shows-both-sides")

@@ -9,6 +9,7 @@ from typing import Final, Self
 from weakref import WeakKeyDictionary
 
 from remit._contract.component import check_untouched, declaration_of
+from remit._contract.development import handed_out
 from remit._contract.manifest import FILE_NAME, Manifest, parse
 from remit._contract.mismatch import check_recorded, not_recorded
 from remit._contract.operation import OperationRecord
@@ -30,14 +31,16 @@ class Authority:
 
     `hash` names the whole contract, `exposure` is what the site opens at network doors, `policies` are the names every
     surface must have, `operations` what was recorded of each referenced backend operation. A `pending` authority exists
-    in the compiler's child only: it knows nothing, and no surface is made of it.
+    in the compiler's child only: it knows nothing, and no surface is made of it. One for `development` was handed over
+    by `remit dev`; nobody has reviewed it, and a gateway serves it on loopback only.
     """
 
-    __slots__ = ("__weakref__", "_exposure", "_manifest", "_operations", "_sealed")
+    __slots__ = ("__weakref__", "_development", "_exposure", "_manifest", "_operations", "_sealed")
 
-    def __init__(self, manifest: Manifest | None) -> None:
+    def __init__(self, manifest: Manifest | None, *, development: bool = False) -> None:
         """Take a verified contract; applications use `load`, scripts `remit.compiler.compile_app`."""
         self._manifest = manifest
+        self._development = development
         self._exposure = Exposure(
             doors=MappingProxyType(
                 {} if manifest is None else {door: Patterns(texts) for door, texts in manifest.exposure.items()}
@@ -52,25 +55,37 @@ class Authority:
         """Read and verify the contract: the file at `path`, or the one `beside=__file__`.
 
         `beside` looks in the folder of that file, then upwards to the first `pyproject.toml` with `[tool.remit]`.
-        FileNotFoundError: there is none; DefinitionError(CONTRACT_MISMATCH): it does not verify; TypeError: neither or
-        both were given. Inside the compiler's child nothing is read and the authority is pending.
+        Below `remit dev` it is the development contract of this project instead (SPEC 13.7). FileNotFoundError: there
+        is none; DefinitionError(CONTRACT_MISMATCH): it does not verify; TypeError: neither or both were given;
+        RuntimeError: a development contract in production. Inside the compiler's child nothing is read and the
+        authority is pending.
         """
         if (path is None) == (beside is None):
             raise TypeError("Authority.load takes a path, or beside=\n  do  Authority.load(beside=__file__)")
         if os.environ.get(COMPILING) == "1":
             return cls(None)
         if beside is not None:
-            file, where = _beside(Path(beside)), f"beside {Path(beside).name}"
+            folder, where = _beside(Path(beside)), f"beside {Path(beside).name}"
+            file = None if folder is None else folder / FILE_NAME
+            run = f"python {Path(beside).name}"
         else:
-            file, where = Path(os.fspath(path or "")), f"at {os.fspath(path or '')}"
+            file, where, run = Path(os.fspath(path or "")), f"at {os.fspath(path or '')}", "COMMAND"
+        if file is not None and file.name == FILE_NAME and (handed := handed_out(file.parent)) is not None:
+            return cls(parse(handed, subject="the development contract"), development=True)
         if file is None or not file.is_file():
-            raise FileNotFoundError(f"no {FILE_NAME} {where}\n  do  remit compile")
+            do = f"remit compile     (while writing: remit dev -- {run})"
+            raise FileNotFoundError(f"no {FILE_NAME} {where}\n  do  {do}")
         return cls(parse(file.read_bytes(), subject=file.name))
 
     @property
     def pending(self) -> bool:
         """True only inside the compiler's child process."""
         return self._manifest is None
+
+    @property
+    def development(self) -> bool:
+        """True for a contract that `remit dev` handed over: refused in production, served on loopback only."""
+        return self._development
 
     @property
     def hash(self) -> str:
@@ -138,12 +153,11 @@ class Authority:
 
 
 def _beside(source: Path) -> Path | None:
+    """The folder whose contract belongs to a source file, there or not: the nearest that holds one, or a project."""
     folder = source.absolute().parent
     for each in (folder, *folder.parents):
-        if (each / FILE_NAME).is_file():
-            return each / FILE_NAME
-        if declares_remit(each / "pyproject.toml"):
-            return None
+        if (each / FILE_NAME).is_file() or declares_remit(each / "pyproject.toml"):
+            return each
     return None
 
 

@@ -15,7 +15,7 @@ from remit.compiler import Change, Drift, Drifted
 Format = Literal["human", "json", "md", "github"]
 Verbosity = Literal["min", "normal", "detail"]
 
-_COLOURS: Final = MappingProxyType(
+COLOURS: Final = MappingProxyType(
     {Drift.WIDENING: "red", Drift.BREAKING: "yellow", Drift.NARROWING: "green", Drift.NEUTRAL: None}
 )
 _LOUD: Final = (Drift.WIDENING, Drift.BREAKING)
@@ -75,7 +75,7 @@ def _human(report: Report, verbosity: Verbosity) -> str:
 
 
 def _rows(report: Report) -> str:
-    names = _names(report.drifted)
+    names = names_of(report.drifted)
     rows = [
         (_word(change), names[change], change.field, f"{change.before} → {change.after}", change.place or "")
         for change in report.drifted.changes
@@ -88,7 +88,7 @@ def _rows(report: Report) -> str:
 def _detailed(report: Report) -> str:
     """Grouped by what changed, from and to on lines of their own."""
     groups: dict[str, list[Change]] = {}
-    names = _names(report.drifted)
+    names = names_of(report.drifted)
     for change in report.drifted.changes:
         groups.setdefault(names[change], []).append(change)
     lines = []
@@ -109,10 +109,10 @@ def _word(change: Change) -> str:
 
 def _coloured(change: Change, line: str) -> str:
     word = _word(change)
-    return line.replace(word, click.style(word, fg=_COLOURS[change.worst]), 1)
+    return line.replace(word, click.style(word, fg=COLOURS[change.worst]), 1)
 
 
-def _names(drifted: Drifted) -> Mapping[Change, str]:
+def names_of(drifted: Drifted) -> Mapping[Change, str]:
     """What each change is told of; the component stands beside an id that several components have."""
     components: dict[str, set[str | None]] = {}
     for change in drifted.changes:
@@ -149,7 +149,7 @@ def _json(report: Report, _verbosity: Verbosity) -> str:
 
 def _md(report: Report, _verbosity: Verbosity) -> str:
     lines = [f"**{headline(report)}**"]
-    names = _names(report.drifted)
+    names = names_of(report.drifted)
     if report.drifted.changes:
         lines += ["", "| class | what | part | before | after | where |", "|---|---|---|---|---|---|"]
     for change in report.drifted.changes:
@@ -167,7 +167,7 @@ def _cell(text: str) -> str:
 def _github(report: Report, _verbosity: Verbosity) -> str:
     """One annotation a change, an error where the gate fails, and one for the whole."""
     failing = frozenset(report.failing)
-    names = _names(report.drifted)
+    names = names_of(report.drifted)
     lines = []
     for change in report.drifted.changes:
         level = "error" if change in failing else "notice"

@@ -45,8 +45,8 @@ class Gateway:
     `policies` stand on every surface, `guard` judges every mount on them (SPEC 4.5), `procedures` serves the
     references, `decide` answers confirmation requests inline. Without `keys` tokens are signed with a key that lives as
     long as the process. `allowed_hosts` are the names under which the application may be asked for (`app.example`, or
-    `app.example:8443` for one port). A pending authority (while the contract is being compiled) is accepted; no view
-    opens then.
+    `app.example:8443` for one port); with a development contract they count for nothing, and only this machine is
+    answered, on loopback. A pending authority (while the contract is being compiled) is accepted; no view opens then.
     """
 
     def __init__(  # noqa: PLR0913 - SPEC 14.0 fixes these keywords
@@ -73,7 +73,8 @@ class Gateway:
         self._store = parts_of(store, MemoryStore(clock=self._clock))
         self._limits = Limits() if limits is None else limits
         self._judge = guard
-        self._hosts = AllowedHosts(allowed_hosts)
+        hosts = AllowedHosts(allowed_hosts)
+        self._hosts = AllowedHosts(LOOPBACK) if authority.development else hosts
         self._views = Views(self._clock, self._limits)
         self._delegations = Delegations(Keys.fresh() if keys is None else keys, self._clock, self._limits)
         self._door: McpDoor | None = None
@@ -174,7 +175,7 @@ class Gateway:
             self._door = McpDoor(
                 self._views, self._identify, decision_path=self._pages, clock=self._clock, limits=self._limits
             )
-        return Guard(self._door, self._hosts)
+        return Guard(self._door, self._hosts, local_only=self._authority.development)
 
     def door_routes(self) -> list[BaseRoute]:
         """The MCP door as a route of its own, `/remit/mcp`: it hides nothing else of the application below `/remit`."""
@@ -182,7 +183,7 @@ class Gateway:
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """Wrap the outermost application: Host and Origin allow-list for http and websocket scopes."""
-        return Guard(app, self._hosts)
+        return Guard(app, self._hosts, local_only=self._authority.development)
 
     def delegate(
         self,

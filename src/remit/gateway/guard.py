@@ -1,6 +1,7 @@
 """The outermost door: only named hosts and origins come in, for pages, sockets and agents alike (SPEC 15.4)."""
 
 from collections.abc import Iterable
+from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -49,12 +50,14 @@ class Guard:
     """Wraps an application; a refusal names the value that was refused and runs nothing behind it.
 
     A Host that is not allowed, missing or doubled is 421, an Origin that is not allowed is 403; a request without an
-    Origin comes from no page. A socket is refused before it opens.
+    Origin comes from no page. A socket is refused before it opens. With `local_only` whoever connects from or to an
+    address that is not this machine's loopback is 403, whatever its headers say (SPEC 13.7).
     """
 
-    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts, *, local_only: bool = False) -> None:
         self._app = app
         self._hosts = hosts
+        self._local_only = local_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it."""
@@ -67,6 +70,8 @@ class Guard:
             await _close(refusal, scope, receive, send)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        if self._local_only and not _is_local(scope):
+            return PlainTextResponse("A development contract is served on loopback only", status_code=_FORBIDDEN)
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._hosts.allows(hosts[0]):
@@ -74,6 +79,21 @@ class Guard:
         if any(not self._hosts.allows_origin(origin) for origin in origins):
             return _answer(_FORBIDDEN, "Origin", origins)
         return None
+
+
+def _is_local(scope: Scope) -> bool:
+    """True when both ends that the server names are loopback; one that names no client has not seen where it is."""
+    client, server = scope.get("client"), scope.get("server")
+    return client is not None and _is_loopback(client[0]) and (server is None or _is_loopback(server[0]))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 def _answer(status: int, header: str, values: list[str]) -> PlainTextResponse:

@@ -252,7 +252,10 @@ def test_the_search_stops_at_the_first_project(tmp_path: Path) -> None:
     (inner / "pyproject.toml").write_text("[tool.remit]\nentries = ['app']\n", encoding="utf-8")
     with pytest.raises(FileNotFoundError) as caught:
         Authority.load(beside=str(inner / "app.py"))
-    assert str(caught.value) == "no remit.contract.json beside app.py\n  do  remit compile"
+    assert (
+        str(caught.value)
+        == "no remit.contract.json beside app.py\n  do  remit compile     (while writing: remit dev -- python app.py)"
+    )
 
 
 def test_load_says_what_it_takes() -> None:

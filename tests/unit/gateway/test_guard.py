@@ -1,10 +1,14 @@
 """The guard lets named hosts and their pages in, and nobody else."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from remit import Authority
+from remit._contract.manifest import assemble
+from remit.gateway import Gateway
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
 
 
@@ -18,7 +22,17 @@ class Behind:
         self.reached += 1
 
 
-def run(kind: str, headers: list[tuple[str, str]], **extra: object) -> tuple[int, list[Message]]:
+def guarded(app: ASGIApp) -> ASGIApp:
+    return Guard(app, AllowedHosts(LOOPBACK))
+
+
+def for_development(app: ASGIApp) -> ASGIApp:
+    return Guard(app, AllowedHosts(LOOPBACK), local_only=True)
+
+
+def run(
+    kind: str, headers: list[tuple[str, str]], guard: Callable[[ASGIApp], ASGIApp] = guarded, **extra: object
+) -> tuple[int, list[Message]]:
     """How often the application was reached, and what was sent instead."""
     behind, sent = Behind(), []
     raw = [(name.encode(), value.encode()) for name, value in headers]
@@ -30,7 +44,10 @@ def run(kind: str, headers: list[tuple[str, str]], **extra: object) -> tuple[int
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Guard(behind, AllowedHosts(LOOPBACK))(scope, receive, send))
+    async def serve() -> None:
+        await guard(behind)(scope, receive, send)
+
+    asyncio.run(serve())
     return behind.reached, sent
 
 
@@ -96,3 +113,43 @@ def test_a_port_can_be_named_and_one_text_is_no_collection() -> None:
     assert hosts.allows("other.example:1")
     with pytest.raises(TypeError, match="collection"):
         AllowedHosts("app.example")
+
+
+HERE, THERE = ("127.0.0.1", 51000), ("192.0.2.7", 51000)
+MACHINE = ("192.0.2.1", 8080)
+
+
+@pytest.mark.requirement("13.7-dev-on-loopback")
+@pytest.mark.parametrize("client", [HERE, ("::1", 1), ("::ffff:127.0.0.1", 1), ("127.8.9.1", 1)])
+def test_a_development_contract_answers_this_machine(client: tuple[str, int]) -> None:
+    for server in (("127.0.0.1", 8080), ("::1", 8080), None):
+        reached, _ = run("http", [("host", "localhost")], for_development, client=client, server=server)
+        assert reached == 1
+
+
+@pytest.mark.requirement("13.7-dev-on-loopback")
+@pytest.mark.parametrize(
+    ("client", "server"),
+    [(THERE, MACHINE), (THERE, None), (HERE, MACHINE), (None, None), (("::ffff:192.0.2.7", 1), None), (("", 0), None)],
+)
+def test_a_development_contract_answers_nobody_off_loopback(
+    client: tuple[str, int] | None, server: tuple[str, int] | None
+) -> None:
+    headers = [("host", "localhost"), ("x-forwarded-for", "127.0.0.1"), ("forwarded", "for=127.0.0.1")]
+    reached, sent = run("http", headers, for_development, client=client, server=server)
+    assert (reached, sent[0]["status"]) == (0, 403)
+    assert sent[1]["body"] == b"A development contract is served on loopback only"
+    assert run("websocket", headers, for_development, client=client, server=server)[0] == 0
+    assert run("http", headers, client=client, server=server)[0] == 1
+
+
+@pytest.mark.requirement("13.7-dev-on-loopback")
+def test_the_hosts_of_a_site_count_for_nothing_with_a_development_contract() -> None:
+    manifest = assemble([], [], {}, exposure={}, policies=())
+    statuses: list[int] = []
+    for development in (False, True):
+        gateway = Gateway(Authority(manifest, development=development), allowed_hosts=["app.example"])
+        for host in ("app.example", "localhost"):
+            _, sent = run("http", [("host", host)], gateway.guard, client=HERE)
+            statuses.append(sent[0]["status"] if sent else 200)
+    assert statuses == [200, 421, 421, 200]

@@ -10,6 +10,7 @@ from nicegui.server import Server
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from remit._contract.development import report
 from remit._session.port import GatewayPort, Login
 
 _LOG: Final = logging.getLogger("remit.integrations.nicegui")
@@ -65,6 +66,8 @@ async def _start(gateway: GatewayPort) -> None:
     if server is None:
         _LOG.warning("no uvicorn server found: calls held for a person may delay the stop; call gateway.stopping()")
         return
+    scheme = "https" if server.config.is_ssl else "http"
+    report({"serving": f"{scheme}://127.0.0.1:{server.config.port}"})
     shutdown = server.shutdown
 
     async def release_then_shut_down(sockets: Any = None) -> None:
