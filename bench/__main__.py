@@ -3,15 +3,18 @@
 import argparse
 import asyncio
 import json
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import identity
+from bench import compiler, identity
 from bench.cases import SUITES
 from bench.harness import ROUNDS, Figure, machine, measure
 
 IDENTITY = "identity"
 """The suite that compares what is hidden with what was never there."""
+COMPILER = "compiler"
+"""The suite that compiles; its project is written to disk first."""
 
 
 def table(figures: Sequence[Figure]) -> str:
@@ -23,8 +26,8 @@ def table(figures: Sequence[Figure]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the suite that is named."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what calls cost.")
-    parser.add_argument("suite", choices=sorted([*SUITES, IDENTITY]))
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what calls and compiling cost.")
+    parser.add_argument("suite", choices=sorted([*SUITES, IDENTITY, COMPILER]))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     parser.add_argument("--scale", type=float, default=1.0, help="multiply every number of runs (default 1)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"slices a case is measured in (default {ROUNDS})")
@@ -37,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(identity.table(comparisons))
         form["comparisons"] = [comparison.to_json() for comparison in comparisons]
     else:
-        figures = asyncio.run(measure(SUITES[options.suite], scale=options.scale, rounds=options.rounds))
+        with tempfile.TemporaryDirectory(prefix="remit-bench-") as folder:
+            cases = compiler.cases(Path(folder)) if options.suite == COMPILER else SUITES[options.suite]
+            figures = asyncio.run(measure(cases, scale=options.scale, rounds=options.rounds))
         print(table(figures))
         form["cases"] = [figure.to_json() for figure in figures]
     if options.json is not None:
