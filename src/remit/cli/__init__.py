@@ -1,4 +1,4 @@
-"""The command line: `remit compile`, `inspect`, `check`, `diff`, `dev` and `init` (SPEC 13.1, 13.7).
+"""The command line: `remit compile`, `inspect`, `check`, `diff`, `dev`, `doctor` and `init` (SPEC 13.1, 13.7).
 
 Exit codes: 0 clean, 1 findings, 2 could not run.
 """
@@ -11,6 +11,7 @@ from remit.cli.check import check
 from remit.cli.compile import compile_
 from remit.cli.dev import dev
 from remit.cli.diff import diff
+from remit.cli.doctor import doctor
 from remit.cli.init import init
 from remit.cli.inspect import inspect
 
@@ -31,5 +32,6 @@ main.add_command(check)
 main.add_command(compile_)
 main.add_command(dev)
 main.add_command(diff)
+main.add_command(doctor)
 main.add_command(init)
 main.add_command(inspect)
