@@ -1,6 +1,6 @@
 """The application that is measured: components that do nothing, and the surface they stand on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import BaseModel
 
@@ -72,14 +72,14 @@ def panel_of_its_own(number: int) -> type[Component]:
     return Part
 
 
-def authority_of(classes: Sequence[type[Component]]) -> Authority:
+def authority_of(classes: Sequence[type[Component]], exposure: Mapping[str, Iterable[str]] | None = None) -> Authority:
     """The contract of these classes: put together and verified as the compiler and `Authority.load` do, no file."""
     rows = [rows_of(each, {}) for each in classes]
     manifest = assemble(
         [each.block for each in rows],
         [row.block for each in rows for row in each.capabilities],
         {},
-        exposure={},
+        exposure={} if exposure is None else {door: list(patterns) for door, patterns in exposure.items()},
         policies=(),
     )
     return Authority(parse(manifest.to_bytes()))

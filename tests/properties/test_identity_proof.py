@@ -38,6 +38,8 @@ INPUTS: Final[tuple[dict[str, Any], ...]] = (
     {"count": float("nan")},
 )
 INVENTED: Final = "view:nothing.at-all.of-this"
+ABSENT: Final = "view:gone.set"
+"""Of the form of the hidden one, so that reading it is the same work."""
 
 
 class Counting(Policy, name="counting"):
@@ -230,3 +232,40 @@ async def test_a_capability_that_is_shown_is_told_apart_from_an_invented_one() -
     shown_one = await observed(stage, lambda: stage.ask(stage.id, how))
     invented = await observed(stage, lambda: stage.ask(INVENTED, how))
     assert shown_one[0] != invented[0] and shown_one[1] != invented[1]
+
+
+@contextmanager
+def counted() -> Iterator[list[str]]:
+    """Every function of Python that is called meanwhile, in order."""
+    called: list[str] = []
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            called.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        yield called
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.requirement("4.7-same-work")
+@pytest.mark.parametrize("hidden_by", HIDDEN_BY)
+@pytest.mark.parametrize("instance", [None, "own"])
+async def test_a_hidden_id_is_answered_by_as_many_functions_as_an_invented_one(
+    hidden_by: str, instance: str | None
+) -> None:
+    stage = Stage("dark", hidden_by)
+    stage.surface.snapshot(stage.consumer)
+    counts: dict[str, int] = {}
+    for id in (stage.id, ABSENT):
+        request = Invocation(id, instance=instance)
+        await stage.surface.invoke(request, stage.consumer)  # what is remembered is remembered by then
+        with counted() as called:
+            answer = await stage.surface.invoke(request, stage.consumer)
+        assert isinstance(answer, Failed)
+        counts[id] = len(called)
+    # A policy of a component is one function; the way to it and from it is the same.
+    assert abs(counts[stage.id] - counts[ABSENT]) <= 2, counts
+    assert counts[ABSENT] > 50

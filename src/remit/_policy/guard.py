@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from remit._model.effects import Effect
 from remit._model.pattern import Patterns
 from remit._policy.context import PolicyContext
 from remit._policy.decision import Decision, Expose, Hide
-from remit._policy.policy import Policy, methods_of
+from remit._policy.policy import Policy, methods_of, quick
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +71,33 @@ Guard = Callable[[Candidate], GuardAnswer]
 
 
 class Withheld(Policy, name="guard"):
-    """Hides what a guard's `Restrict(hide=…)` names; stands in the chain, so listing, calling and `explain` agree."""
+    """Hides what a guard's `Restrict(hide=…)` names; stands in the chain, so listing, calling and `explain` agree.
 
-    def __init__(self, hide: Patterns) -> None:
-        self._hide = hide
+    `ids` are the capabilities of the mount that it names.
+    """
 
+    def __init__(self, ids: frozenset[str]) -> None:
+        self._ids = ids
+
+    @quick
     def discover(self, ctx: PolicyContext) -> Decision:
         """Hide what is named, and have no opinion about the rest."""
-        return Hide() if ctx.capability is not None and ctx.capability.id in self._hide else Expose()
+        return _HIDE if ctx.capability is not None and ctx.capability.id in self._ids else _EXPOSE
+
+
+class Nowhere(Policy, name="nowhere"):
+    """Hides everything: stands for what hides a component, where there is none (SPEC 4.7)."""
+
+    @quick
+    def discover(self, ctx: PolicyContext) -> Decision:
+        """Ask of a principal what nobody has, as a policy over a component may."""
+        principal = ctx.principal
+        return _EXPOSE if principal is not None and _NOBODYS in principal.grants else _HIDE
+
+
+NOWHERE: Final = (Nowhere(), Nowhere())
+"""As many as a component and its capability have between them, one more or less."""
+
+_NOBODYS: Final = "\0"
+_EXPOSE: Final = Expose()
+_HIDE: Final = Hide()

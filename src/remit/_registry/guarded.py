@@ -38,7 +38,8 @@ class Guarded:
             case Reject(reason=reason):
                 return Reject(clean_line(reason, REASON_CHARACTERS) or RAISED)
             case Restrict(hide=hide, policies=policies):
-                return (Withheld(hide), *policies) if hide.texts else policies
+                ids = frozenset(plan.id for plan in wanted.sealed.plans if plan.id in hide)
+                return (Withheld(ids), *policies) if hide.texts else policies
             case Raised(cause=cause):
                 self._fault(f"the guard raised for {wanted.place}", cause)
             case _:

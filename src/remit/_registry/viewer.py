@@ -19,6 +19,7 @@ from remit._registry.suspended import Suspended
 class Site:
     """What is equal for every look at one surface.
 
+    `chain` are the surface's own policies; `nothing` is what judges an id that nobody offers: they, and what hides.
     `exposure` is the contract's, `narrowed` the surface's own (None: not narrowed); `can_confirm` says whether anybody
     could answer a confirmation request; `moved` names operations whose backend no longer equals the contract;
     `suspended` is what an operator switched off.
@@ -27,6 +28,7 @@ class Site:
     exposure: Mapping[str, Patterns]
     narrowed: Mapping[str, Patterns] | None
     chain: Chain
+    nothing: Chain
     entered: Entered
     clock: Clock
     counters: Counters

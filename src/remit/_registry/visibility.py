@@ -13,6 +13,7 @@ from remit._model.effects import Confirmation
 from remit._model.pattern import Patterns
 from remit._policy.chain import Vote
 from remit._policy.decision import Disable, Hide
+from remit._policy.guard import NOWHERE
 from remit._registry.entered import Raised
 from remit._registry.state import Bound, Offers
 from remit._registry.viewer import Viewer
@@ -125,9 +126,9 @@ def availability(bound: Bound, viewer: Viewer) -> Sight:
 def see_nothing(viewer: Viewer) -> Sight:
     """Judge an id that does not exist: the surface's own policies run over an empty target (SPEC 4.7).
 
-    Even if there are none, so that it takes as long as a policy of the component that hides.
+    After them stand some that hide, as over a component that is hidden, so that both take as long; they have no vote.
     """
-    votes = viewer.site.chain.discover(viewer.context(None)).votes
+    votes = viewer.site.nothing.discover(viewer.context(None)).votes[: -len(NOWHERE)]
     return Sight(state=State.HIDDEN, why="no such capability", votes=votes)
 
 
@@ -145,12 +146,16 @@ _NONE = Patterns(())
 
 
 def _out_of_reach(capability: str, doors: frozenset[str] | None, viewer: Viewer) -> Sight | None:
-    """Why an id cannot be reached, whatever policies say; `doors` are a capability's own."""
+    """Why an id cannot be reached, whatever policies say; `doors` are a capability's own.
+
+    What is suspended is held against the rest, too: it takes no less than what is not.
+    """
+    off = None if viewer.free and doors is None else _closed(capability, doors, viewer)
     suspended = viewer.site.suspended
-    if suspended.any and suspended.has_capability(capability):
-        return _SUSPENDED
-    if viewer.free and doors is None:
-        return None
+    return _SUSPENDED if suspended.any and suspended.has_capability(capability) else off
+
+
+def _closed(capability: str, doors: frozenset[str] | None, viewer: Viewer) -> Sight | None:
     kind = viewer.consumer.kind
     if doors is not None:
         open_here = kind.value in doors

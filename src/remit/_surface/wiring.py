@@ -41,7 +41,7 @@ from remit._model.ids import SurfaceId
 from remit._model.pattern import Patterns
 from remit._policy.chain import Chain, Watch
 from remit._policy.context import Counters
-from remit._policy.guard import Guard
+from remit._policy.guard import NOWHERE, Guard
 from remit._policy.meters import Meters
 from remit._policy.policy import Policy
 from remit._registry.entered import Entered, Within
@@ -146,6 +146,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         exposure=given.authority.exposure.doors,
         narrowed=_patterns(given.exposure),
         chain=Chain(given.policies, entered.watched),
+        nothing=Chain((*given.policies, *NOWHERE), entered.watched),
         entered=entered,
         clock=clock,
         counters=Counters(clock, meters),
