@@ -244,7 +244,8 @@ async def _comparison(hiding: Hiding, pairs: int) -> Comparison:
     for begun in range(0, pairs, SLICE):
         slice = range(begun, min(begun + SLICE, pairs))
         for ids, taken in (((HIDDEN, INVENTED[0]), hidden), (INVENTED[1:], invented)):
-            gc.collect()
+            if len(slice) == SLICE:  # a run of fewer is a try
+                gc.collect()
             for number in slice:
                 # Each comes first equally often: what runs first pays for what ran before.
                 for which in (0, 1) if number % 2 else (1, 0):
