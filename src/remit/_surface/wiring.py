@@ -158,8 +158,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
     registry.suspended.of_tenant(viewers.principal_key[0])
     versions = Versions(registry, clock, hub, audit)
-    errands = Errands(audit)
-    probing = Probing(limits, clock, Shown(limits, clock))
+    errands, probing = Errands(audit), Probing(limits, clock, Shown(limits, clock))
     joined = _Joined(
         given, surface_id, hub, audit, broker, viewers, versions, registry, entered, errands, threads, probing, meters
     )
