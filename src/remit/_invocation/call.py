@@ -57,6 +57,7 @@ class Call:
         "input_bytes",
         "invocation_id",
         "joined",
+        "key",
         "listeners",
         "next_report",
         "outcome",
@@ -97,6 +98,7 @@ class Call:
     ) -> None:
         self.request = request
         self.consumer = consumer
+        self.key: ConsumerKey = consumer.key
         self.host_timeout = host_timeout
         self.begun = 0.0
         self.listeners: list[asyncio.Future[Outcome]] = []
@@ -151,11 +153,6 @@ class Call:
     def approval(self) -> RequestRecord | Standing | None:
         """What a person said that lets it run: the evidence, or the standing approval that was used up."""
         return self.standing if self.evidence is None else self.evidence
-
-    @property
-    def key(self) -> ConsumerKey:
-        """The key of the consumer."""
-        return self.consumer.key
 
     @property
     def live(self) -> Bound:
