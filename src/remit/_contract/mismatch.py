@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from remit._base.boundary import Json
-from remit._contract.manifest import FILE_NAME, Block, Manifest
+from remit._contract.manifest import BESIDE, FILE_NAME, Block, Manifest
 from remit._contract.options import Place
 from remit._contract.row import ComponentRows
 from remit.errors import DefinitionCode, DefinitionError
@@ -44,7 +44,7 @@ def _mismatch(at: Place, rule: str, facts: tuple[tuple[str, str], ...] = ()) -> 
 
 
 def _compare(at: Place, live: Mapping[str, Json], recorded: Block) -> None:
-    for field in sorted({*live, *recorded} - {"hash"}):
+    for field in sorted({*live, *recorded} - BESIDE):
         declared, known = live.get(field), recorded.get(field)
         if declared != known or type(declared) is not type(known):
             raise _mismatch(at, f"{field} differs from {FILE_NAME}", _facts(at, field, declared, known))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from remit.compiler.live import Evaluated, Reach, evaluate_loaded, of_exception, resolved
+from remit.compiler.writes import write_only_below
 from remit.errors import Finding
 
 _NEW_USER: Final = 0x10000000
@@ -37,6 +38,7 @@ def main(request_file: str) -> None:
     # A chain of imports costs about eight frames a module.
     sys.setrecursionlimit(_FRAMES)
     _leave_network()
+    write_only_below(str(answer.parent))
     watchdog = threading.Timer(request["limit"], _late, (answer, reach, threading.get_ident()))
     watchdog.daemon = True
     watchdog.start()

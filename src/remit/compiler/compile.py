@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,8 @@ from remit.compiler.evaluate import TIME_LIMIT_S, evaluate
 from remit.compiler.extract import Extraction, extract
 from remit.compiler.graph import Graph, load_graph
 from remit.compiler.live import Evaluated
-from remit.compiler.project import read_project
+from remit.compiler.project import Project, read_project
+from remit.compiler.targets import Joining
 from remit.errors import CompileError, DefinitionError, Finding
 
 _STRIPPED: Final = 2
@@ -36,12 +37,23 @@ class Compiled:
 def compile_project(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Compiled:
     """Compile the project whose `pyproject.toml` lies in `root`; complete, or CompileError with every finding.
 
-    Both passes must agree on everything declared. Equal sources give equal bytes, wherever they lie.
+    Both passes must agree on everything declared. Equal sources give equal bytes, wherever they lie. Targets are
+    compiled one by one, as if there were no other, and joined.
     """
     refuse_without_docstrings()
-    root = root.resolve()
-    project = read_project(root)
-    graph = load_graph(root, project.entries, project.roots)
+    project = read_project(root.resolve())
+    if not project.targets:
+        return _build(project, limit_s)
+    joining = Joining()
+    for name, entries in project.targets.items():
+        build = _build(replace(project, entries=(*project.entries, *entries)), limit_s)
+        joining.add(name, build.manifest, build.places, build.offered)
+    manifest = joining.contract(exposure=project.exposure, policies=project.policies)
+    return Compiled(manifest=manifest, offered=joining.offered, places=joining.places)
+
+
+def _build(project: Project, limit_s: float) -> Compiled:
+    graph = load_graph(project.root, project.entries, project.roots)
     extraction = extract(graph)
     stop_at(extraction.findings)
     evaluated = evaluate(project, graph, extraction, limit_s=limit_s)

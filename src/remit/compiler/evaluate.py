@@ -1,7 +1,9 @@
 """The import pass: a child process imports the entries and derives what they declare (SPEC 13.3)."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -72,8 +74,16 @@ def _run(request: Path, home: Path, limit_s: float) -> tuple[int | None, str]:
             process.kill()
             process.wait()
             code = None
+        _end_group(process.pid)
         output.seek(0)
         return code, output.read().decode("utf-8", "replace")
+
+
+def _end_group(leader: int) -> None:
+    """End what the imported program started and left behind; the child led a group of its own."""
+    if sys.platform != "win32":
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
 
 
 def _environment(given: Mapping[str, str], home: Path) -> dict[str, str]:

@@ -1,21 +1,25 @@
 """What the classes and catalogues of this process declare; the second half of every compilation (SPEC 13.3)."""
 
 import gc
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Final, cast
 
 from remit._base.boundary import Json
 from remit._contract.component import Component, Declaration, declaration_of
 from remit._contract.operation import OperationRecord, record_of
 from remit._contract.row import rows_of
 from remit.compiler.declared import DeclaredComponent, live_component
+from remit.compiler.writes import Kept
 from remit.errors import DefinitionError, Finding
 from remit.procedures.catalogue import Catalogue, is_catalogue
+
+_NOT_NOW: Final = "it where the program starts, and not while it is imported"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -85,12 +89,23 @@ def of_exception(problem: BaseException, reach: Reach, entry: str) -> Finding:
             place = (path, line)
     if isinstance(problem, DefinitionError):
         return Finding(path=place[0], line=place[1], found=f"{problem.subject} {problem.rule}", write=problem.do)
-    text = " ".join(str(problem).split())[:200]
+    if isinstance(problem, Kept):
+        return Finding(
+            path=place[0], line=place[1], found=f"importing {entry} would write {problem.what}", write=_NOT_NOW
+        )
+    text = " ".join(_without_roots(str(problem), reach).split())[:200]
     return Finding(
         path=place[0],
         line=place[1],
         found=f"importing {entry} raised {type(problem).__name__}" + (f": {text}" if text else ""),
     )
+
+
+def _without_roots(text: str, reach: Reach) -> str:
+    """Nothing the compiler says holds a path of this machine."""
+    for root in sorted(map(str, reach.roots), key=len, reverse=True):
+        text = text.replace(root + os.sep, "")
+    return text
 
 
 def resolved(file: str) -> Path:

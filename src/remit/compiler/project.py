@@ -12,7 +12,7 @@ from remit._model.pattern import Patterns
 from remit.errors import CompileError, DefinitionError, Finding
 
 PYPROJECT: Final = "pyproject.toml"
-_KEYS: Final = ("entries", "exposure", "policies")
+_KEYS: Final = ("entries", "exposure", "policies", "targets")
 _EXAMPLE: Final = 'entries = ["app"]'
 
 
@@ -21,13 +21,15 @@ class Project:
     """Where a project is and what its owner set.
 
     `root` holds the `pyproject.toml`; `entries` are the modules that are read first; `policies` are the names every
-    surface must have; `exposure` maps a door to the patterns of what it opens.
+    surface must have; `exposure` maps a door to the patterns of what it opens; `targets` maps the name of each of
+    several builds to the entries it has besides.
     """
 
     root: Path
     entries: tuple[str, ...]
     policies: tuple[str, ...]
     exposure: Mapping[str, tuple[str, ...]]
+    targets: Mapping[str, tuple[str, ...]]
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -63,13 +65,14 @@ def read_project(root: Path) -> Project:
         if key not in _KEYS
     ]
     entries = _names(findings, table, "entries")
-    if not entries and not findings:
+    targets = _targets(findings, table)
+    if not entries and not targets and not findings:
         findings.append(Finding(path=PYPROJECT, found="[tool.remit] names no entries", write=_EXAMPLE))
     exposure = _exposure(findings, table)
     policies = _names(findings, table, "policies")
     if findings:
         raise CompileError(findings)
-    return Project(root=root, entries=entries, policies=policies, exposure=exposure)
+    return Project(root=root, entries=entries, policies=policies, exposure=exposure, targets=targets)
 
 
 def _names(findings: list[Finding], table: Mapping[str, object], key: str) -> tuple[str, ...]:
@@ -78,6 +81,14 @@ def _names(findings: list[Finding], table: Mapping[str, object], key: str) -> tu
         return tuple(value)
     findings.append(Finding(path=PYPROJECT, found=f"{key} is no list of names", write=f'{key} = ["…"]'))
     return ()
+
+
+def _targets(findings: list[Finding], table: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    value = table.get("targets", {})
+    if not isinstance(value, dict):
+        findings.append(Finding(path=PYPROJECT, found="targets is no table", write="[tool.remit.targets]"))
+        return {}
+    return {str(name): _names(findings, value, name) for name in sorted(value)}
 
 
 def _exposure(findings: list[Finding], table: Mapping[str, object]) -> dict[str, tuple[str, ...]]:

@@ -187,6 +187,11 @@ def _untrusted(before: Json, after: Json) -> Classes:
     return _fewer_is_wider(before, after)
 
 
+def _targets(before: Json, after: Json) -> Classes:
+    """One build more is wider; whether a contract names its builds at all is nobody's permission."""
+    return NEUTRAL if before is None or after is None else _more_is_wider(before, after)
+
+
 def _policies(before: Json, after: Json) -> Classes:
     """A policy or a method of one that is lost is wider; so is another class under the same name, which is unread."""
     olds, news = _by_name(before), _by_name(after)
@@ -234,6 +239,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "redact": _true_is_narrower,
         "untrusted": _untrusted,
         "meta": _neutral,
+        "targets": _targets,
     }
 )
 """Fields by name. Doors and exposure are weighed door by door, schemas place by place."""
