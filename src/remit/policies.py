@@ -111,6 +111,8 @@ def rate_limit(calls: int, *, per_s: float, each_capability: bool = False, share
     """
     if isinstance(calls, bool) or not isinstance(calls, int) or calls < 1:
         raise ValueError("rate_limit(calls, …) is a positive number of calls")
+    if isinstance(per_s, bool) or not isinstance(per_s, int | float):
+        raise TypeError(f"rate_limit(per_s=…) is a number of seconds, not {type(per_s).__name__}")
     if not 0 < per_s <= _LONGEST_S:
         raise ValueError("rate_limit(per_s=…) is above 0 and at most 3,600 seconds: counters are kept for an hour")
     return (_SharedRateLimit if shared else _RateLimit)(calls, per_s, each_capability)
@@ -310,6 +312,8 @@ def _members(kind: type[E], given: tuple[E | str, ...], what: str) -> tuple[E, .
     """The named members in the order of their enumeration, so that the policy's name says what, not how it was put."""
     if not given:
         raise TypeError(f"{what} needs at least one of {', '.join(kind)}")
+    if unknown := [each for each in given if each not in list(kind)]:
+        raise ValueError(f"{what}: {unknown[0]!r} is none of {', '.join(kind)}")
     wanted = {kind(each) for each in given}
     return tuple(each for each in kind if each in wanted)
 

@@ -232,8 +232,19 @@ async def test_an_exception_of_a_handler_tells_nothing_but_where_to_ask(desk: De
     assert error["details"]["correlation_id"]
 
 
-@pytest.mark.requirement("3.6-no-json-number-at-the-door")
-async def test_what_is_no_json_number_is_invalid_input_in_both_eras(site: Site) -> None:
+@pytest.mark.requirement("3.6-no-json-number-at-the-door", "3.6-lone-surrogates-at-the-door")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"device_id": "d1", "name": float("nan")},
+        {"device_id": "d1", "name": "a\ud800"},
+        {"device_id": "\udfff", "name": "a"},
+        {"device_id": "d1", "name": "a", "\ud800": "b"},
+        {"device_id": "d1", "name": ["\ud800"]},
+    ],
+    ids=["no number", "in a value", "a whole value", "in a key", "inside"],
+)
+async def test_what_is_no_json_is_invalid_input_in_both_eras(site: Site, arguments: dict[str, object]) -> None:
     site.open_table()
     headers = {
         "Authorization": f"Bearer {site.token()}",
@@ -241,7 +252,7 @@ async def test_what_is_no_json_number_is_invalid_input_in_both_eras(site: Site) 
         "Accept": "application/json, text/event-stream",
     }
     async with httpx2.AsyncClient(headers=headers) as http:
-        call = {"name": RENAME, "arguments": {"device_id": "d1", "name": float("nan")}}
+        call = {"name": RENAME, "arguments": arguments}
         modern = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**call, "_meta": MODERN}}
         answer = await http.post(
             site.door,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from remit import (
+    AuditEntry,
     Component,
     Limits,
     ManualClock,
@@ -79,9 +80,17 @@ class Page(Component, type="page"):
         return 1
 
 
+class Kept:
+    """An audit sink."""
+
+    def write(self, entry: AuditEntry) -> None:
+        """Keep nothing."""
+
+
 def surface_of(opened: Mapping[str, Iterable[str]] | None = None, *, decided: bool = True, **more: Any) -> Surface:
     authority = authority_of(Plant, procedures=backend, exposure=opened)
     surface = Surface(authority, principal="operator", procedures=backend, clock=CLOCK, **more)
+    surface.audit_to(Kept())
     if decided:
         surface.confirmations.subscribe(lambda view: None)
     return surface
@@ -152,9 +161,31 @@ def test_a_door_where_something_can_be_changed_and_nobody_decides_is_named() -> 
 @pytest.mark.requirement("4.13-findings-nobody-decides")
 def test_a_door_that_only_a_declaration_opens_counts() -> None:
     surface = Surface(authority_of(Page), principal="operator")
+    surface.audit_to(Kept())
     assert [each.found for each in surface.findings()] == [
         "webmcp: 1 of 1 exposed capabilities change something, and nobody can decide"
     ]
+
+
+@pytest.mark.requirement("4.13-findings-no-sink")
+def test_a_door_where_something_can_be_changed_and_no_sink_hears_of_it_is_named() -> None:
+    def of(opened: Mapping[str, Iterable[str]]) -> Surface:
+        surface = Surface(authority_of(Plant, procedures=backend, exposure=opened), principal="o", procedures=backend)
+        surface.confirmations.subscribe(lambda view: None)
+        return surface
+
+    surface = of({"mcp": ["view:plant.**"], "webmcp": ["view:plant.bed.look"]})
+    wanted = (
+        "no-audit-sink",
+        "mcp: 2 of 3 exposed capabilities change something, and no audit sink gets it",
+        "give surface.audit_to(…) a sink before the first mount",
+    )
+    assert told(surface) == [wanted]
+    end = surface.audit_to(Kept())
+    assert told(surface) == []
+    end()
+    assert told(surface) == [wanted]
+    assert told(of({"mcp": ["view:plant.bed.look"]})) == []
 
 
 @pytest.mark.requirement("4.13-findings-limits")

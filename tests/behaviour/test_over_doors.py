@@ -305,3 +305,14 @@ async def test_a_call_that_the_test_gives_up_is_left_at_every_door(harness: Harn
         assert_ok(await harness.call(Table.read_rows))
         ended = [entry for entry in harness.audit if entry.code == "CANCELLED" and entry.type == "invocation"]
         assert [entry.outcome for entry in ended] == ["unknown"]
+
+
+@pytest.mark.requirement("3.6-lone-surrogates-at-the-door")
+async def test_what_the_client_of_a_door_cannot_send_says_so_and_leaves_the_door_open(authority: Authority) -> None:
+    async with Harness(authority, principal="operator", procedures=backend) as made:
+        made.mount(Table())
+        agent = made.over("mcp")
+        for odd in ("\ud800", {"\ud800": 1}, ["a\udfff"]):
+            with pytest.raises(ValueError, match="cannot send a lone surrogate"):
+                await agent.call(Table.select_rows, {"ids": odd})
+        assert assert_ok(await agent.call(Table.read_rows)) == ["d1", "d2"]

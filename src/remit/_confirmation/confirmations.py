@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from remit._confirmation.desk import Desk
 from remit._confirmation.refusals import UnknownRequest, WrongDigest
 from remit._confirmation.request import RequestRecord
-from remit._model.consumer import ConsumerKey, Decider
+from remit._model.consumer import ConsumerKey, Decider, check_decider
 from remit._model.request_view import ConfirmationStatus, ConfirmationView
 from remit._model.standing import StandingApproval
 
@@ -14,7 +14,8 @@ class Confirmations:
     """The requests of one surface, for the application that asks its people.
 
     Errors are for the host: `UnknownRequest` (a `LookupError`), `NotTheDecider` (a `PermissionError`), `NotPending` (a
-    `RuntimeError` with the status), `WrongDigest` (a `ValueError`). After each of them nothing has changed.
+    `RuntimeError` with the status), `PartAway` (a `RuntimeError`: the part of the view it was asked for is away),
+    `WrongDigest` (a `ValueError`), and a `TypeError` for who is no `Decider`. After each of them nothing has changed.
     """
 
     __slots__ = ("_desk",)
@@ -24,6 +25,7 @@ class Confirmations:
 
     def pending(self, decider: Decider | None = None) -> tuple[ConfirmationView, ...]:
         """What waits for an answer, oldest first; with `decider` only what that person may decide."""
+        check_decider(decider)
         return tuple(
             record.view()
             for record in self._desk.pending()
@@ -32,6 +34,7 @@ class Confirmations:
 
     def get(self, id: str, decider: Decider | None = None) -> ConfirmationView | None:
         """One request in its present state, ended ones too; None if there is none, or `decider` may not decide it."""
+        check_decider(decider)
         record = self._desk.find(id)
         if record is None or not record.listed or (decider is not None and not record.may_be_decided_by(decider)):
             return None
@@ -50,6 +53,7 @@ class Confirmations:
         within the schema that was shown, none with `()`; every other one stays pinned to its value, bound ones too
         (SPEC 7.9). `NotStanding`: it is not offered, or not with these fields; `TooManyStanding`: 32 are held.
         """
+        check_decider(decider, needed=True)
         record = self._record(id)
         if digest is not None and digest != record.digest:
             raise WrongDigest
@@ -57,10 +61,14 @@ class Confirmations:
 
     async def deny(self, id: str, decider: Decider, reason: str | None = None) -> None:
         """Say no: final for the identical request for 10 minutes. The reason is for the journal, not for the agent."""
+        check_decider(decider, needed=True)
+        if reason is not None and not isinstance(reason, str):
+            raise TypeError(f"deny(reason=…) is text, not {type(reason).__name__}")
         await self._desk.decide(self._record(id), decider, ConfirmationStatus.DENIED, reason)
 
     def standing(self, decider: Decider | None = None) -> tuple[StandingApproval, ...]:
         """The approvals for the session that stand, oldest first; with `decider` only what that person may revoke."""
+        check_decider(decider)
         return self._desk.standings.views(decider)
 
     async def revoke(self, id: str, decider: Decider) -> None:
@@ -69,6 +77,7 @@ class Confirmations:
         `decider` is whoever could have given it, or the principal, else `NotTheDecider`. One that has ended is
         `UnknownRequest`.
         """
+        check_decider(decider, needed=True)
         self._desk.standings.revoke(id, decider)
 
     async def wait(self, id: str) -> ConfirmationStatus:

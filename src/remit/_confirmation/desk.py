@@ -11,7 +11,7 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._base.text import clean_line
 from remit._confirmation.backlog import Backlog, Write
-from remit._confirmation.refusals import NotPending, NotTheDecider, WrongDigest
+from remit._confirmation.refusals import NotPending, NotTheDecider, PartAway
 from remit._confirmation.request import Approved, Ask, DecideFn, Denied, RequestRecord
 from remit._confirmation.restraint import Restraint
 from remit._confirmation.standing import DeciderNow, Standings
@@ -177,7 +177,7 @@ class Desk:
     ) -> None:
         """Count a person's answer; `NotTheDecider` or `NotPending` when it does not, and nothing changes then.
 
-        `WrongDigest` for approving one whose registration has gone and may come back: it will ask for something else.
+        `PartAway` for approving one whose registration has gone and may come back: it will ask for something else.
         """
         if not record.may_be_decided_by(decider):
             raise NotTheDecider
@@ -185,7 +185,7 @@ class Desk:
         if self.freshen(record).status is not Status.PENDING:
             raise NotPending(record.status)
         if to is Status.APPROVED and record.homeless:
-            raise WrongDigest
+            raise PartAway
         spend_s = self._limits.spend_s if record.ask.spend_s is None else record.ask.spend_s
         spend_by = self._clock.now() + timedelta(seconds=spend_s) if to is Status.APPROVED else None
         won = await self._store.transition(
@@ -308,7 +308,7 @@ class Desk:
         try:
             with self._enter():
                 answer = await decide(record.view())
-            with suppress(NotPending, WrongDigest):
+            with suppress(NotPending, PartAway):
                 match answer:
                     case Approved(by=by, standing=standing):
                         await self.approve(record, by, standing)

@@ -25,6 +25,13 @@ class WrongDigest(ValueError):
         super().__init__("the digest is not the one of this request: show it again, then decide")
 
 
+class PartAway(RuntimeError):
+    """The part of the view that it was asked for is away and may come back; nothing changed (SPEC 7.12)."""
+
+    def __init__(self) -> None:
+        super().__init__("the part of the view that this was asked for is away: approve when it is back, or deny")
+
+
 class UnknownRequest(LookupError):
     """There is no request or standing approval with this id, or not any more."""
 

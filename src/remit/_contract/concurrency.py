@@ -1,6 +1,6 @@
 """Which calls wait for each other: `concurrency=` and the lane that follows from it (SPEC 6.6)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
 from remit._base.boundary import Json
@@ -27,6 +27,7 @@ class Parallel:
     """What `parallel` makes: a number of calls of one capability at once."""
 
     places: int
+    said: bool = field(default=True, compare=False)
 
 
 Concurrency: TypeAlias = Mode | Key | Parallel
@@ -40,13 +41,13 @@ def key(name: str = "") -> Key:
     return Key(name)
 
 
-def parallel(places: int = 0) -> Parallel:
+def parallel(places: int | None = None) -> Parallel:
     """Let at most so many calls of this capability and instance run at once (SPEC 6.6).
 
     `@action(concurrency=parallel(3))`: a whole number from 1 to 1,000; anything else is refused when the class is
     created.
     """
-    return Parallel(places)
+    return Parallel(0, said=False) if places is None else Parallel(places)
 
 
 def checked_concurrency(at: Place, written: object) -> Concurrency | None:
@@ -65,7 +66,7 @@ def checked_concurrency(at: Place, written: object) -> Concurrency | None:
             return written
         case Parallel(places=places):
             if isinstance(places, bool) or not isinstance(places, int) or not 1 <= places <= MOST_AT_ONCE:
-                given = "" if places == 0 and not isinstance(places, bool) else repr(places)
+                given = repr(places) if written.said else ""
                 raise at.wrong(
                     f"concurrency=parallel({given}) says no number of calls", do=f"write 1 to {MOST_AT_ONCE:,}"
                 )

@@ -24,7 +24,7 @@ from remit.errors import (
     server_approval_required,
     timeout,
 )
-from remit.procedures.errors import BackendError
+from remit.procedures.errors import BackendError, WronglyRaised
 
 _CODE_CHARACTERS: Final = 80
 _CODE: Final = re.compile(r"[A-Za-z0-9_.-]+")
@@ -81,6 +81,8 @@ def declared_of(error: BackendError) -> dict[str, object]:
     code = clean_line(error.code, _CODE_CHARACTERS)
     if error.code is None or not _CODE.fullmatch(code):
         return {}
+    if isinstance(error, WronglyRaised):
+        return {"code": code}
     try:
         return {"code": code, "data": take(error.data, max_bytes=DETAIL_BYTES)[0]}
     except NotJson:

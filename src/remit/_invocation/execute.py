@@ -31,7 +31,7 @@ from remit.errors import (
     precondition_failed,
     timeout,
 )
-from remit.procedures.errors import BackendError
+from remit.procedures.errors import BackendError, WronglyRaised
 
 
 class Runnable(Protocol):
@@ -111,7 +111,9 @@ def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRef
         why += ", wanting an approval of its own" + (
             "" if small(error.approval) is not None else " that cannot be told"
         )
-    if error.code is not None and "data" not in declared_of(error):
+    if isinstance(error, WronglyRaised):
+        why += f"; {error}"
+    elif error.code is not None and "data" not in declared_of(error):
         why += "; its declared code or data cannot be told"
     raise Refusal(told, why=why, cause=error) from None
 

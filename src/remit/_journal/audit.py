@@ -299,6 +299,10 @@ class AuditLog:
         """Give every later entry to `sink`, too; return what ends it."""
         return self._sinks.add(sink.write)
 
+    def has_sink(self) -> bool:
+        """Whether anybody gets what is written here."""
+        return self._sinks.audience
+
     def __len__(self) -> int:
         return len(self._entries)
 

@@ -62,6 +62,8 @@ class Principal:
         object.__setattr__(self, "id", _id(id, "a Principal"))
         object.__setattr__(self, "tenant", _optional(tenant, "Principal.tenant"))
         object.__setattr__(self, "grants", _names(grants, "Principal.grants"))
+        if attributes is not None and not isinstance(attributes, Mapping):
+            raise TypeError(f"Principal.attributes is a mapping, not {type(attributes).__name__}")
         object.__setattr__(self, "attributes", MappingProxyType(dict(attributes)) if attributes else _EMPTY)
 
     @property
@@ -102,13 +104,13 @@ class Consumer:
         actors: tuple[str, ...] = (),
         grant: str | None = None,
     ) -> None:
-        of_kind = ConsumerKind(kind)
+        of_kind = _kind(kind)
         object.__setattr__(self, "id", _id(id, "a Consumer"))
         object.__setattr__(self, "kind", of_kind)
         object.__setattr__(self, "grants", _names(grants, "Consumer.grants"))
         object.__setattr__(self, "scope", None if scope is None else Patterns(scope))
         object.__setattr__(self, "confirm", _confirm(confirm))
-        chain = tuple(_text(actor, "an entry of Consumer.actors") for actor in actors) or (id,)
+        chain = _chain(actors) or (id,)
         vouched = _optional(issuer, "Consumer.issuer"), _optional(grant, "Consumer.grant")
         object.__setattr__(self, "key", (of_kind.value, vouched[0], chain, vouched[1]))
 
@@ -133,7 +135,24 @@ class Decider:
 def _names(values: Iterable[str], what: str) -> frozenset[str]:
     if isinstance(values, str):
         raise TypeError(f"{what} is a collection of names, not one text: write {{{values!r}}}")
-    return frozenset(values)
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{what} is a collection of names, not {type(values).__name__}")
+    names = tuple(values)
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise TypeError(f"an entry of {what} is text, not {type(odd[0]).__name__}")
+    return frozenset(names)
+
+
+def _chain(actors: object) -> tuple[str, ...]:
+    if isinstance(actors, str) or not isinstance(actors, Iterable):
+        raise TypeError(f"Consumer.actors is a tuple of ids, not {type(actors).__name__}")
+    return tuple(_text(actor, "an entry of Consumer.actors") for actor in actors)
+
+
+def _kind(kind: object) -> ConsumerKind:
+    if not isinstance(kind, str) or kind not in list(ConsumerKind):
+        raise ValueError(f"Consumer(kind=…): {kind!r:.80} is none of {', '.join(ConsumerKind)}")
+    return ConsumerKind(kind)
 
 
 def _id(id: object, whose: str) -> str:
@@ -159,8 +178,6 @@ def _confirm(entries: Iterable[str]) -> tuple[str, ...]:
     effects = [effect.value for effect in Effect]
     named = _names(entries, "Consumer.confirm")
     for entry in named:
-        if not isinstance(entry, str):
-            raise TypeError(f"an entry of Consumer.confirm is text, not {type(entry).__name__}")
         if entry in effects:
             continue
         if ":" not in entry:
@@ -181,4 +198,12 @@ def check_consumer(consumer: object) -> None:
     if not isinstance(consumer, Consumer):
         raise TypeError(
             f'{consumer!r:.80} is no Consumer\n  do  give who is asking: Consumer("copilot", kind="embedded")'
+        )
+
+
+def check_decider(decider: object, *, needed: bool = False) -> None:
+    """Raise a TypeError that says what to write for who is no Decider; None stands for anybody unless one is needed."""
+    if not isinstance(decider, Decider) and (needed or decider is not None):
+        raise TypeError(
+            f"{decider!r:.80} is no Decider\n  do  give the person who is signed in: Decider(user.id, user.grants)"
         )

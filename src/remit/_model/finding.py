@@ -8,6 +8,7 @@ class FindingKind(StrEnum):
     """The closed set of what `surface.findings()` looks for."""
 
     NOBODY_DECIDES = "nobody-decides"
+    NO_AUDIT_SINK = "no-audit-sink"
     EXPOSES_NOTHING = "exposes-nothing"
     LOOSENED_LIMIT = "loosened-limit"
     MEMORY_STORE = "memory-store"

@@ -20,6 +20,11 @@ class Patterns:
     def __init__(self, texts: Iterable[str]) -> None:
         if isinstance(texts, str):
             raise TypeError(f"patterns are a collection, not one text: write [{texts!r}]")
+        if not isinstance(texts, Iterable):
+            raise TypeError(f"patterns are a collection of texts, not {type(texts).__name__}")
+        texts = tuple(texts)
+        if odd := [each for each in texts if not isinstance(each, str)]:
+            raise TypeError(f"a pattern is text, not {type(odd[0]).__name__}")
         self.texts: tuple[str, ...] = tuple(sorted(set(texts)))
         self._match = re.compile("|".join(_expression(text) for text in self.texts)).fullmatch if self.texts else None
 

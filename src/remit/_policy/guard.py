@@ -57,6 +57,12 @@ class Restrict:
     def __init__(self, *, hide: Iterable[str] = (), policies: Iterable[Policy] = ()) -> None:
         if isinstance(hide, str):
             raise TypeError(f"Restrict(hide=…) takes several ids or patterns: write [{hide!r}]")
+        if not isinstance(hide, Iterable):
+            raise TypeError(f"Restrict(hide=…) takes several ids or patterns, not {type(hide).__name__}")
+        if isinstance(policies, Policy) or not isinstance(policies, Iterable):
+            raise TypeError(
+                f"Restrict(policies=…) takes several policies, not {type(policies).__name__}: write [policy]"
+            )
         hidden, added = tuple(hide), tuple(policies)
         if not hidden and not added:
             raise ValueError("Restrict() restricts nothing: name what to hide, give policies, or answer Accept()")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from typing import Final
@@ -67,53 +68,47 @@ class Slow:
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Findings:
     """Looks at what one surface was given.
 
-    `has_channel` says whether anybody could decide now, `in_memory` whether its store is this process's memory.
+    `has_channel` says whether anybody could decide now, `has_sink` whether an audit sink gets what the journal says,
+    `in_memory` whether its store is this process's memory.
     """
 
-    __slots__ = ("_authority", "_has_channel", "_in_memory", "_limits", "_narrowed", "_slow")
-
-    def __init__(
-        self,
-        authority: Authority,
-        narrowed: Mapping[str, Patterns] | None,
-        limits: Limits,
-        has_channel: Callable[[], bool],
-        slow: Slow,
-        in_memory: bool,
-    ) -> None:
-        self._authority = authority
-        self._narrowed = narrowed
-        self._limits = limits
-        self._has_channel = has_channel
-        self._slow = slow
-        self._in_memory = in_memory
+    authority: Authority
+    narrowed: Mapping[str, Patterns] | None
+    limits: Limits
+    has_channel: Callable[[], bool]
+    has_sink: Callable[[], bool]
+    slow: Slow
+    in_memory: bool
 
     def now(self) -> tuple[SurfaceFinding, ...]:
         """Everything that is to be found now, door by door, then limits, then slow code."""
         doors = (each for door in NETWORK_DOORS for each in self._at(door))
-        return (*doors, *self._limits_loosened(), *self._alone(), *self._slow.findings())
+        return (*doors, *self._limits_loosened(), *self._alone(), *self.slow.findings())
 
     def _at(self, door: str) -> Iterator[SurfaceFinding]:
-        wanted = self._authority.exposure.doors.get(door)
-        reach = self._authority.reach(door)
-        own = None if self._narrowed is None else self._narrowed.get(door)
-        shown = reach if self._narrowed is None else {id: reach[id] for id in reach if own is not None and id in own}
+        wanted = self.authority.exposure.doors.get(door)
+        reach = self.authority.reach(door)
+        own = None if self.narrowed is None else self.narrowed.get(door)
+        shown = reach if self.narrowed is None else {id: reach[id] for id in reach if own is not None and id in own}
         if wanted is not None and not reach:
             yield self._exposes_nothing(door)
         elif wanted is not None:
-            yield from _unmatched(door, wanted, self._authority.capability_ids, "[tool.remit.exposure]")
+            yield from _unmatched(door, wanted, self.authority.capability_ids, "[tool.remit.exposure]")
         if own is not None and reach:
             yield from _unmatched(door, own, frozenset(reach), "Surface(exposure=…)")
         writes = [id for id, effect in shown.items() if not effect.reads_only]
-        if writes and not self._has_channel():
+        if writes and not self.has_channel():
             yield _nobody_decides(door, writes, shown)
+        if writes and not self.has_sink():
+            yield _no_sink(door, writes, shown)
 
     def _alone(self) -> Iterator[SurfaceFinding]:
         workers = os.environ.get(WORKERS, "")
-        if self._in_memory and workers.isdecimal() and int(workers) > 1:
+        if self.in_memory and workers.isdecimal() and int(workers) > 1:
             yield SurfaceFinding(
                 kind=FindingKind.MEMORY_STORE,
                 found=f"{WORKERS} is {workers}, and the store is the memory of each: no worker sees the others' limits",
@@ -121,7 +116,7 @@ class Findings:
             )
 
     def _exposes_nothing(self, door: str) -> SurfaceFinding:
-        ids = self._authority.capability_ids
+        ids = self.authority.capability_ids
         tops = {id.removeprefix("view:").split(".")[0] for id in ids if id.startswith("view:")}
         patterns = [f"view:{top}.**" for top in sorted(tops)] or sorted(ids)
         listed = ", ".join(f'"{pattern}"' for pattern in patterns)
@@ -134,7 +129,7 @@ class Findings:
     def _limits_loosened(self) -> Iterator[SurfaceFinding]:
         default = Limits()
         for name in (*LOOSER_ABOVE, *LOOSER_BELOW):
-            now, usual = getattr(self._limits, name), getattr(default, name)
+            now, usual = getattr(self.limits, name), getattr(default, name)
             if now == 0 or (now > usual if name in LOOSER_ABOVE else now < usual):
                 yield SurfaceFinding(
                     kind=FindingKind.LOOSENED_LIMIT,
@@ -167,6 +162,14 @@ def _nobody_decides(door: str, writes: list[str], shown: Mapping[str, Effect]) -
         kind=FindingKind.NOBODY_DECIDES,
         found=f"{door}: {len(writes)} of {len(shown)} exposed capabilities change something, and nobody can decide",
         do="give Surface(decide=…), subscribe to surface.confirmations, or attach a page that shows requests",
+    )
+
+
+def _no_sink(door: str, writes: list[str], shown: Mapping[str, Effect]) -> SurfaceFinding:
+    return SurfaceFinding(
+        kind=FindingKind.NO_AUDIT_SINK,
+        found=f"{door}: {len(writes)} of {len(shown)} exposed capabilities change something, and no audit sink gets it",
+        do="give surface.audit_to(…) a sink before the first mount",
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -84,7 +85,8 @@ class SurfaceFromThread:
         """Call any function in the surface's thread and loop, await what it returns if that can be awaited, and wait.
 
         For everything that has no method here: `run(mount.unmount)`, `run(surface.set_route, "/devices")`,
-        `run(surface.confirmations.approve, id, decider)`. What it raises is raised here.
+        `run(surface.confirmations.approve, id, decider)`. What it raises is raised here, `SystemExit`
+        too: it ends this thread, not the surface's loop.
         """
         loop = self._belongs.from_elsewhere()
         work = _answered(function, args, kwargs)
@@ -98,16 +100,29 @@ class SurfaceFromThread:
                 if not loop.is_running():
                     work.close()
                     raise _ended()
-            return answer.result()
+            result = answer.result()
+            if isinstance(result, _Exit):
+                raise result.cause
+            return result
         except concurrent.futures.CancelledError:
             raise _ended() from None
         finally:
             answer.cancel()  # whoever stops waiting has left
 
 
+@dataclass(frozen=True, slots=True)
+class _Exit:
+    """What would have ended the loop, to be raised where it was asked for."""
+
+    cause: BaseException
+
+
 async def _answered(function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-    answer = function(*args, **kwargs)
-    return await cast("Awaitable[object]", answer) if isawaitable(answer) else answer
+    try:
+        answer = function(*args, **kwargs)
+        return await cast("Awaitable[object]", answer) if isawaitable(answer) else answer
+    except (SystemExit, KeyboardInterrupt) as cause:  # a task that raises one of them stops the loop of everybody
+        return _Exit(cause)
 
 
 def _ended() -> RuntimeError:

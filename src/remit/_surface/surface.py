@@ -32,11 +32,12 @@ from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
 from remit._surface.from_thread import SurfaceFromThread
+from remit._surface.given import Given, policies_of
 from remit._surface.life import Life
 from remit._surface.mount import Mount, identity_of, refuse_class, registration_of
 from remit._surface.switch import switch, target_of
 from remit._surface.viewers import PrincipalSource
-from remit._surface.wiring import Given, Wired, wire
+from remit._surface.wiring import Wired, wire
 from remit.errors import Happened, cancelled, confirmation_invalid
 from remit.procedures.catalogue import Catalogue
 from remit.store.memory import MemoryStore
@@ -84,7 +85,7 @@ class Surface:
             authority=authority,
             principal=principal,
             host=host,
-            policies=tuple(policies),
+            policies=policies_of(policies),
             procedures=procedures,
             exposure=exposure,
             decide=decide,

@@ -2,21 +2,17 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from random import random
 from typing import Any
 
 from remit._base.boundary import Json, canonical
-from remit._base.clock import Clock
 from remit._base.digest import keyed_hex
-from remit._base.limits import Limits
 from remit._base.threads import Threads
 from remit._confirmation.broker import Broker
-from remit._confirmation.request import DecideFn, RequestRecord
-from remit._contract.authority import Authority
-from remit._contract.options import DOORS
+from remit._confirmation.request import RequestRecord
 from remit._invocation import (
     admit,
     authorize,
@@ -38,44 +34,23 @@ from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.ids import SurfaceId
-from remit._model.pattern import Patterns
 from remit._policy.chain import Chain, Watch
 from remit._policy.context import Counters
-from remit._policy.guard import NOWHERE, Guard
+from remit._policy.guard import NOWHERE
 from remit._policy.meters import Meters
-from remit._policy.policy import Policy
-from remit._registry.entered import Entered, Within
+from remit._registry.entered import Entered
 from remit._registry.guarded import Guarded
 from remit._registry.probing import Probing, Shown
 from remit._registry.state import State
 from remit._registry.suspended import Suspended
 from remit._registry.viewer import Site, Viewer
 from remit._surface.findings import Findings, Slow
+from remit._surface.given import Given, check_given, patterns_of
 from remit._surface.listing import Versions
-from remit._surface.viewers import PrincipalSource, Viewers
-from remit.errors import DefinitionCode, DefinitionError, Happened
-from remit.procedures.catalogue import Catalogue
-from remit.store.parts import Parts as StoreParts
+from remit._surface.viewers import Viewers
+from remit.errors import Happened
 
 KEY_BYTES = 32
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What the application gave to a surface."""
-
-    authority: Authority
-    principal: PrincipalSource
-    host: object
-    policies: tuple[Policy, ...]
-    procedures: Catalogue | None
-    exposure: Mapping[str, Iterable[str]] | None
-    decide: DecideFn | None
-    within: Within | None
-    store: StoreParts
-    clock: Clock
-    limits: Limits
-    guard: Guard | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +96,7 @@ class Errands:
 
 def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired:
     """Build every part; `gone` ends the surface when its person has gone."""
-    _check(given)
+    check_given(given)
     clock, limits = given.clock, given.limits
     audit = AuditLog(surface_id, clock)
     hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
@@ -144,7 +119,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     meters = Meters(given.store.meters, clock, limits.store_s)
     site = Site(
         exposure=given.authority.exposure.doors,
-        narrowed=_patterns(given.exposure),
+        narrowed=patterns_of(given.exposure),
         chain=Chain(given.policies, entered.watched),
         nothing=Chain((*given.policies, *NOWHERE), entered.watched),
         entered=entered,
@@ -172,7 +147,15 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         versions=versions,
         parts=parts,
         ahead=joined.ahead(parts),
-        findings=Findings(given.authority, site.narrowed, limits, site.can_confirm, slow, given.store.in_memory),
+        findings=Findings(
+            authority=given.authority,
+            narrowed=site.narrowed,
+            limits=limits,
+            has_channel=site.can_confirm,
+            has_sink=audit.has_sink,
+            slow=slow,
+            in_memory=given.store.in_memory,
+        ),
         errands=errands,
         watch=entered.watched,
         threads=threads,
@@ -301,20 +284,6 @@ class _Joined:
         return make
 
 
-def _patterns(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Patterns] | None:
-    if exposure is None:
-        return None
-    for door in exposure:
-        if door not in DOORS:  # a misspelt `embedded` would leave that door wide open
-            raise DefinitionError(
-                DefinitionCode.INVALID_DEFINITION,
-                "Surface(exposure=…)",
-                f"there is no door {door!r}",
-                do=f"use {', '.join(DOORS)}",
-            )
-    return {door: Patterns(patterns) for door, patterns in exposure.items()}
-
-
 def _moved(given: Given) -> frozenset[str]:
     """Operations that the backend no longer offers as the contract recorded them (SPEC 10.2)."""
     moved = set()
@@ -323,34 +292,3 @@ def _moved(given: Given) -> frozenset[str]:
         if live is None or live.hash != recorded.hash:
             moved.add(name)
     return frozenset(moved)
-
-
-def _check_planes(given: Given) -> None:
-    """The catalogue has no operation of the name of a view capability (SPEC 2.7)."""
-    for name in () if given.procedures is None else given.procedures.names():
-        if f"view:{name}" in given.authority.capability_ids:
-            raise DefinitionError(
-                DefinitionCode.DUPLICATE_CAPABILITY,
-                f"domain:{name}",
-                f"the contract has a view capability of the same name, view:{name}",
-                do="rename one of the two",
-            )
-
-
-def _check(given: Given) -> None:
-    _check_planes(given)
-    _check_policies(given)
-
-
-def _check_policies(given: Given) -> None:
-    if not isinstance(given.limits, Limits):
-        raise TypeError("Surface(limits=…) takes remit.Limits(…)")
-    present = {policy.name for policy in given.policies}
-    missing = [name for name in given.authority.policies if name not in present]
-    if missing:
-        raise DefinitionError(
-            DefinitionCode.CONTRACT_MISMATCH,
-            "surface",
-            f"the contract says that every surface has the policy {missing[0]!r}; this one has not",
-            do=f"add it to policies=[…], or take {missing[0]!r} out of [tool.remit] policies and compile",
-        )

@@ -128,6 +128,7 @@ def _json(report: Report, _verbosity: Verbosity) -> str:
         "base": report.base,
         "base_has_contract": not report.adopted,
         "equals_source": report.equals,
+        "unreadable": report.unreadable,
         "failed": report.failed,
         "fails_on": sorted(report.fails),
         "counts": {each.value: report.drifted.count(each) for each in Drift},

@@ -1,22 +1,27 @@
 """How a function says what its backend answered (SPEC 10.1, 10.5)."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from remit._base.boundary import NotJson, TooLarge, take
+from remit._model.answers import DETAIL_BYTES
 from remit.errors import Issue
 
 _LOWEST: Final = 300
 _HIGHEST: Final = 599
 _REFUSED_FROM: Final = 400
 _FAILED_FROM: Final = 500
+_CODE: Final = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
 
 class BackendError(Exception):
     """The backend refused or failed; `status` is an HTTP status or its like, mapped by the table of SPEC 10.5.
 
-    `issues` are field problems of a 400 or 422, each an `Issue` or a mapping with `path` and `message`; `code` and
-    `data` (JSON) are a declared error of the operation, `retry_after` the seconds of a 429 or 503. `approval` says that
+    `issues` are field problems of a 400 or 422, each an `Issue` or a mapping with `path` and `message`; `code` (1 to 80
+    characters of `[A-Za-z0-9_.-]`) and `data` (JSON, at most 2,048 bytes) are a declared error of the operation,
+    `retry_after` the seconds of a 429 or 503. `approval` says that
     the backend did nothing because it wants an approval of its own: a mapping of JSON with what the caller should know
     of it, such as an id to quote, `{}` if there is nothing; with a status from 400 to 499 only, which then counts for
     nothing else (SPEC 7.11). The message of the exception is for the operator and never reaches an agent.
@@ -42,7 +47,7 @@ class BackendError(Exception):
         self.status: int = int(status)
         self.issues: tuple[Issue, ...] = _issues(self.status, issues)
         self.code: str | None = _code(self.status, code)
-        self.data: object = data
+        self.data: object = _data(self.status, data, self.code)
         self.retry_after: float | None = _seconds(self.status, retry_after)
         self.approval: dict[str, object] | None = _approval(self.status, approval)
 
@@ -50,8 +55,8 @@ class BackendError(Exception):
 class WronglyRaised(BackendError, TypeError, ValueError):
     """A `BackendError` with an argument that cannot be meant; the message names it.
 
-    It is a backend's answer all the same, of the status that was given and nothing else: a slip in the details of a
-    refusal does not make its outcome unknown.
+    It is a backend's answer all the same, of the status that was given, and where `data=` or `approval=` cannot be told
+    of the code, or of a demand for approval: a slip in the details of a refusal does not make its outcome unknown.
     """
 
 
@@ -74,9 +79,32 @@ def _issue(status: int, given: object) -> Issue:
 
 
 def _code(status: int, code: object) -> str | None:
-    if code is not None and not isinstance(code, str):
+    if code is None:
+        return None
+    if not isinstance(code, str):
         raise _wrong(status, "code=", "text", code)
+    if not _CODE.fullmatch(code):
+        raise WronglyRaised(
+            status, f"BackendError({status}): code= cannot be told: it is not 1 to 80 characters of [A-Za-z0-9_.-]"
+        )
     return code
+
+
+def _data(status: int, data: object, code: str | None) -> object:
+    if (why := _untold(data)) is not None:
+        raise WronglyRaised(status, f"BackendError({status}): data= cannot be told: it {why}", code=code)
+    return data
+
+
+def _untold(data: object) -> str | None:
+    """Why an agent cannot be told this, None if it can."""
+    try:
+        take(data, max_bytes=DETAIL_BYTES)
+    except TooLarge:
+        return f"has more than {DETAIL_BYTES:,} bytes"
+    except NotJson as problem:
+        return f"is no JSON: {problem.told}"
+    return None
 
 
 def _seconds(status: int, seconds: object) -> float | None:
@@ -96,6 +124,8 @@ def _approval(status: int, approval: object) -> dict[str, object] | None:
         raise _wrong(status, "approval=", "a mapping", approval)
     if not _REFUSED_FROM <= status < _FAILED_FROM:
         raise WronglyRaised(status, f"BackendError({status}): approval= stands with a status from 400 to 499 only")
+    if (why := _untold(dict(approval))) is not None:
+        raise WronglyRaised(status, f"BackendError({status}): approval= cannot be told: it {why}", approval={})
     return dict(approval)
 
 

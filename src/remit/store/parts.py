@@ -1,10 +1,14 @@
 """The parts of a store that a deployment gave, and in memory those that it lacks."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationStore, MeterStore, Store, SuspensionStore
+
+_REQUESTS: Final = ("put", "get", "transition", "list")
+_METERS: Final = ("take",)
+_SUSPENSIONS: Final = ("holds", "set", "subscribe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +22,21 @@ class Parts:
 
 
 def parts_of(store: ConfirmationStore | Store | None, spare: MemoryStore) -> Parts:
-    """Take the parts that are there; a store of confirmation requests alone leaves the others to `spare`."""
+    """Take the parts that are there; a store of confirmation requests alone leaves the others to `spare`.
+
+    What is no store, or a part that lacks a method, is a TypeError that names it.
+    """
     given = spare if store is None else store
     if isinstance(given, Parts):
         return given
     confirmations = cast("ConfirmationStore", getattr(given, "confirmations", given))
     meters: MeterStore = getattr(given, "meters", spare.meters)
     suspensions: SuspensionStore = getattr(given, "suspensions", spare.suspensions)
+    for part, needs in ((confirmations, _REQUESTS), (meters, _METERS), (suspensions, _SUSPENSIONS)):
+        lacking = [each for each in needs if isinstance(given, type) or not callable(getattr(part, each, None))]
+        if lacking:
+            found = f"{given!r:.80}" if part is given else f"{type(given).__name__} with {part!r:.80}"
+            raise TypeError(
+                f"{found} is no store: it has no {lacking[0]}()\n  do  write store=MemoryStore(), or leave store= out"
+            )
     return Parts(confirmations, meters, suspensions, isinstance(given, MemoryStore))

@@ -1,5 +1,6 @@
 """A harness's calls through the MCP door: token, guard, protocol and official client are the real ones (SPEC 16.1)."""
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -81,6 +82,7 @@ class OverMcp:
         The tool is called for the registration that the listing shows, unless the invocation names one: code names what
         is live (SPEC 12.1).
         """
+        _check_sayable(invocation.input)
         client = await self._serving.get()
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
         name = _named(invocation, listed)
@@ -133,6 +135,16 @@ in_memory = partial(OverMcp, sockets=False)
 
 on_loopback = partial(OverMcp, sockets=True)
 """Over a real server on a free port of the loopback."""
+
+
+def _check_sayable(input: Mapping[str, object] | None) -> None:
+    try:
+        json.dumps(input, ensure_ascii=False, default=repr).encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            "the client of this door cannot send a lone surrogate, and would close"
+            "\n  do  call in process; the door itself answers INVALID_INPUT to a client that can"
+        ) from None
 
 
 def _named(invocation: Invocation, listed: Mapping[str, types.Tool]) -> str:

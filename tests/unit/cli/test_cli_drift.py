@@ -210,6 +210,8 @@ def test_a_contract_that_cannot_be_read_says_why_and_lists_nothing_as_added(
     assert checked.output == f"{FILE_NAME} {why}{since}\ndo  remit compile; review; commit\n"
     told = json.loads(ran(root, "check", *base, "--format", "json").stdout)
     assert (told["failed"], told["equals_source"], told["changes"]) == (True, False, [])
+    assert told["unreadable"] is not None
+    assert told["unreadable"].startswith(FILE_NAME)
 
 
 @pytest.mark.requirement("13.6-unequal-always-fails")
@@ -242,6 +244,7 @@ def test_json_holds_every_row_and_no_absolute_path(edited: Path) -> None:
     checked = ran(edited, "check", "--base", "main", "--format", "json")
     told = json.loads(checked.stdout)
     assert (told["failed"], told["equals_source"], told["base"]) == (True, True, "main")
+    assert told["unreadable"] is None
     assert told["counts"] == {"widening": 1, "breaking": 1, "narrowing": 0, "neutral": 1}
     assert told["changes"][0] == {
         "classes": ["widening"],

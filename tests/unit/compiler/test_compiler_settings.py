@@ -132,7 +132,7 @@ def test_more_at_once_and_more_attempts_are_widening() -> None:
 
 REFUSED = {
     "parallel without a number": ("concurrency=parallel()", "parallel() says no number of calls"),
-    "parallel of none": ("concurrency=parallel(0)", "parallel() says no number of calls"),
+    "parallel of none": ("concurrency=parallel(0)", "parallel(0) says no number of calls"),
     "parallel of a fraction": ("concurrency=parallel(1.5)", "parallel(1.5) says no number of calls"),
     "parallel of a truth": ("concurrency=parallel(True)", "parallel(True) says no number of calls"),
     "parallel not called": ("concurrency=parallel", "concurrency= is `remit.parallel`, whose value"),

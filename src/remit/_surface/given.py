@@ -1,0 +1,170 @@
+"""What an application gives to a surface, and what cannot be meant by it (SPEC 4.0)."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from remit._base.clock import Clock
+from remit._base.limits import Limits
+from remit._confirmation.request import DecideFn
+from remit._contract.authority import Authority
+from remit._contract.options import DOORS
+from remit._model.consumer import Principal
+from remit._model.pattern import Patterns
+from remit._policy.guard import Guard
+from remit._policy.policy import Policy
+from remit._registry.entered import Within
+from remit._surface.viewers import PrincipalSource
+from remit.errors import DefinitionCode, DefinitionError
+from remit.procedures.catalogue import Catalogue
+from remit.store.parts import Parts as StoreParts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the application gave to a surface."""
+
+    authority: Authority
+    principal: PrincipalSource
+    host: object
+    policies: tuple[Policy, ...]
+    procedures: Catalogue | None
+    exposure: Mapping[str, Iterable[str]] | None
+    decide: DecideFn | None
+    within: Within | None
+    store: StoreParts
+    clock: Clock
+    limits: Limits
+    guard: Guard | None = None
+
+
+def policies_of(policies: object) -> tuple[Policy, ...]:
+    """The policies as they stand; one alone, or what is no collection, is a TypeError. The chain judges each."""
+    if isinstance(policies, Policy) or isinstance(policies, str | Mapping) or not isinstance(policies, Iterable):
+        raise wrong("policies", "several policies", policies, "write policies=[authenticated()]")
+    return tuple(policies)
+
+
+def check_given(given: Given) -> None:
+    """Refuse at once what would fail at the first call, or never: a TypeError or DefinitionError that says what to do.
+
+    The authority is judged before, the store where its parts are taken, the guard with its answers.
+    """
+    if not isinstance(given.limits, Limits):
+        raise wrong("limits", "limits", given.limits, "write limits=Limits(…), with what shall differ")
+    if not isinstance(given.principal, Principal | str):
+        _check_source("principal", given.principal, "a Principal, its id, or a function that gives it")
+    if callable(given.host) and not isinstance(given.host, type):
+        _check_source("host", given.host, "the host's values, or a function that gives them")
+    for name in ("now", "monotonic", "call_later"):
+        if isinstance(given.clock, type) or not callable(getattr(given.clock, name, None)):
+            raise wrong(
+                "clock", "a Clock", given.clock, "leave clock= out, or give one with now, monotonic, call_later"
+            )
+    if given.procedures is not None and not _has(given.procedures, "get", "names"):
+        raise wrong("procedures", "one catalogue of operations", given.procedures, "write procedures=Procedures()")
+    _check_decide(given.decide)
+    _check_within(given.within)
+    _check_planes(given)
+    _check_policies(given)
+
+
+def wrong(name: str, meant: str, found: object, do: str) -> TypeError:
+    """The error for an argument of another type than can be meant."""
+    what = f"the class {found.__name__}" if isinstance(found, type) else f"{type(found).__name__}"
+    return TypeError(f"Surface({name}=…) takes {meant}, not {what}\n  do  {do}")
+
+
+def _has(given: object, *names: str) -> bool:
+    return not isinstance(given, type) and all(callable(getattr(given, name, None)) for name in names)
+
+
+def _takes(function: Callable[..., object], *arguments: object) -> bool:
+    """Whether it can be called so; what has no signature to look at can."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
+
+
+def _kind(given: object) -> str:
+    return type(given).__name__
+
+
+def _check_source(name: str, given: object, meant: str) -> None:
+    if not callable(given) or isinstance(given, type):
+        raise wrong(name, meant, given, f"write {name}=current_user, a function that {name}= asks for each call")
+    if inspect.iscoroutinefunction(given) or not _takes(given):
+        raise TypeError(
+            f"Surface({name}=…) is asked for each call: a plain function without parameters"
+            f"\n  do  write def current() -> …, and await before what it looks at"
+        )
+
+
+def _check_decide(decide: object) -> None:
+    if decide is None:
+        return
+    if not callable(decide) or isinstance(decide, type) or not _takes(decide, None):
+        found = "a function that takes something else" if callable(decide) else _kind(decide)
+        raise TypeError(
+            f"Surface(decide=…) takes an async function of one request, not {found}"
+            "\n  do  write async def decide(request: ConfirmationView) -> Approved | Denied | None"
+        )
+
+
+def _check_within(within: object) -> None:
+    if within is None:
+        return
+    made = hasattr(within, "__enter__") and not isinstance(within, type)
+    if made or not callable(within) or inspect.iscoroutinefunction(within) or not _takes(within):
+        found = "one already made" if made else "a function of another kind" if callable(within) else _kind(within)
+        raise TypeError(
+            f"Surface(within=…) takes a function without parameters that makes a context manager, not {found}"
+            "\n  do  write within=entered, where @contextmanager stands above def entered(): … and nothing calls it"
+        )
+
+
+def patterns_of(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Patterns] | None:
+    """The patterns of each door, None where nothing narrows the site's; a door that does not exist is refused."""
+    if exposure is None:
+        return None
+    if not isinstance(exposure, Mapping):
+        raise wrong("exposure", "a mapping", exposure, 'write exposure={"mcp": ["view:devices.**"]}')
+    for door in exposure:
+        if door not in DOORS:  # a misspelt `embedded` would leave that door wide open
+            raise DefinitionError(
+                DefinitionCode.INVALID_DEFINITION,
+                "Surface(exposure=…)",
+                f"there is no door {door!r}",
+                do=f"use {', '.join(DOORS)}",
+            )
+    return {door: Patterns(patterns) for door, patterns in exposure.items()}
+
+
+def _check_planes(given: Given) -> None:
+    """The catalogue has no operation of the name of a view capability (SPEC 2.7)."""
+    for name in () if given.procedures is None else given.procedures.names():
+        if f"view:{name}" in given.authority.capability_ids:
+            raise DefinitionError(
+                DefinitionCode.DUPLICATE_CAPABILITY,
+                f"domain:{name}",
+                f"the contract has a view capability of the same name, view:{name}",
+                do="rename one of the two",
+            )
+
+
+def _check_policies(given: Given) -> None:
+    present = {policy.name for policy in given.policies}
+    missing = [name for name in given.authority.policies if name not in present]
+    if missing:
+        raise DefinitionError(
+            DefinitionCode.CONTRACT_MISMATCH,
+            "surface",
+            f"the contract says that every surface has the policy {missing[0]!r}; this one has not",
+            do=f"add it to policies=[…], or take {missing[0]!r} out of [tool.remit] policies and compile",
+        )

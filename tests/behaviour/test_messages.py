@@ -1,0 +1,270 @@
+"""What cannot be meant is refused where it is written, in words that say what to write (SPEC 2.3, 4.0, FEEL 11)."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import pytest
+
+from remit import (
+    BackendError,
+    Component,
+    ConfirmationView,
+    Consumer,
+    Decider,
+    DefinitionError,
+    Principal,
+    Procedures,
+    Restrict,
+    Surface,
+    action,
+    parallel,
+    reference,
+)
+from remit.policies import authenticated, only_doors, only_kinds, rate_limit
+from remit.store.memory import MemoryStore
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output
+
+
+class Panel(Component, type="panel"):
+    """A panel."""
+
+    @action(confirmation="required")
+    def press(self) -> None:
+        """Press."""
+
+
+class Half:
+    """Half a store."""
+
+    async def put(self, row: object) -> None:
+        """Keep."""
+
+
+@contextmanager
+def entered() -> Iterator[None]:
+    yield
+
+
+async def decide(request: ConfirmationView) -> None:
+    return None
+
+
+async def slow() -> None:
+    return None
+
+
+def of_two(one: object, other: object) -> None:
+    return None
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("store", "memory", "'memory' is no store: it has no put()"),
+    ("store", Half(), "is no store: it has no get()"),
+    ("store", MemoryStore, "is no store"),
+    ("store", {}, "is no store"),
+    ("within", "slot", "within=…) takes a function without parameters that makes a context manager, not str"),
+    ("within", entered(), "makes a context manager, not one already made"),
+    ("within", nullcontext(), "makes a context manager, not one already made"),
+    ("within", slow, "makes a context manager, not a function of another kind"),
+    ("within", of_two, "makes a context manager, not a function of another kind"),
+    ("decide", True, "decide=…) takes an async function of one request, not bool"),
+    ("decide", slow, "decide=…) takes an async function of one request, not a function"),
+    ("host", slow, "host=…) is asked for each call: a plain function without parameters"),
+    ("host", of_two, "host=…) is asked for each call: a plain function without parameters"),
+    ("principal", None, "principal=…) takes a Principal, its id, or a function that gives it, not NoneType"),
+    ("principal", 7, "principal=…) takes a Principal, its id, or a function that gives it, not int"),
+    ("principal", Principal, "not the class Principal"),
+    ("principal", slow, "principal=…) is asked for each call: a plain function"),
+    ("policies", authenticated(), "policies=…) takes several policies, not _Authenticated"),
+    ("policies", "authenticated", "policies=…) takes several policies, not str"),
+    ("policies", 7, "policies=…) takes several policies, not int"),
+    ("procedures", [], "procedures=…) takes one catalogue of operations, not list"),
+    ("procedures", Procedures, "not the class Procedures"),
+    ("exposure", ["view:panel.**"], "exposure=…) takes a mapping, not list"),
+    ("exposure", {"mcp": "view:panel.**"}, "patterns are a collection"),
+    ("exposure", {"mcp": 7}, "patterns are a collection of texts, not int"),
+    ("exposure", {"mcp": [7]}, "a pattern is text, not int"),
+    ("clock", 7, "clock=…) takes a Clock, not int"),
+    ("limits", {"denials": 1}, "limits=…) takes limits, not dict"),
+    ("guard", 7, "guard= is a synchronous function"),
+]
+
+
+@pytest.mark.requirement("4.0-arguments-are-judged")
+@pytest.mark.parametrize(("name", "given", "told"), WRONG)
+async def test_an_argument_of_a_surface_that_cannot_be_meant_is_refused_at_once(
+    name: str, given: Any, told: str
+) -> None:
+    with pytest.raises(TypeError) as refused:
+        Surface(authority_of(Panel), **{"principal": "operator", name: given})
+    assert told in str(refused.value)
+
+
+@pytest.mark.requirement("4.0-arguments-are-judged")
+async def test_what_an_argument_may_be_is_taken() -> None:
+    def current() -> Principal:
+        return Principal("operator")
+
+    given: list[dict[str, Any]] = [
+        {"store": MemoryStore(), "within": entered, "decide": decide, "host": {"a": 1}},
+        {"store": MemoryStore().confirmations, "within": nullcontext, "decide": decide},
+        {"principal": current, "host": lambda: {"a": 1}, "policies": iter([authenticated()])},
+    ]
+    for each in given:
+        Surface(authority_of(Panel), **{"principal": "operator", **each})
+
+
+MADE: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: rate_limit(5, per_s="1"), TypeError, "rate_limit(per_s=…) is a number of seconds, not str"),  # type: ignore[arg-type]
+    (lambda: rate_limit(5, per_s=True), TypeError, "rate_limit(per_s=…) is a number of seconds, not bool"),
+    (lambda: rate_limit(5, per_s=float("nan")), ValueError, "above 0"),
+    (lambda: only_kinds("actions"), ValueError, "only_kinds: 'actions' is none of observation, action, reference"),
+    (lambda: only_doors("http"), ValueError, "only_doors: 'http' is none of embedded, mcp, webmcp, page, test, other"),
+    (lambda: only_doors(7), ValueError, "only_doors: 7 is none of"),  # type: ignore[arg-type]
+    (lambda: Consumer("a", kind="http"), ValueError, "Consumer(kind=…): 'http' is none of embedded, mcp, webmcp"),
+    (lambda: Consumer("a", kind=None), ValueError, "Consumer(kind=…): None is none of"),  # type: ignore[arg-type]
+    (lambda: Consumer("a", kind="mcp", scope=7), TypeError, "patterns are a collection of texts, not int"),  # type: ignore[arg-type]
+    (lambda: Consumer("a", kind="mcp", scope=[7]), TypeError, "a pattern is text, not int"),  # type: ignore[list-item]
+    (lambda: Consumer("a", kind="mcp", actors="ab"), TypeError, "Consumer.actors is a tuple of ids, not str"),  # type: ignore[arg-type]
+    (lambda: Consumer("a", kind="mcp", confirm=[7]), TypeError, "an entry of Consumer.confirm is text, not int"),  # type: ignore[list-item]
+    (lambda: Principal("a", grants=[1]), TypeError, "an entry of Principal.grants is text, not int"),  # type: ignore[list-item]
+    (lambda: Principal("a", grants=None), TypeError, "Principal.grants is a collection of names, not NoneType"),  # type: ignore[arg-type]
+    (lambda: Principal("a", attributes=[1]), TypeError, "Principal.attributes is a mapping, not list"),  # type: ignore[arg-type]
+    (lambda: Decider("a", [1]), TypeError, "an entry of Decider.grants is text, not int"),  # type: ignore[list-item]
+    (lambda: Consumer("a", kind="mcp", grants=[1]), TypeError, "an entry of Consumer.grants is text, not int"),  # type: ignore[list-item]
+    (lambda: Restrict(hide=7), TypeError, "Restrict(hide=…) takes several ids or patterns, not int"),  # type: ignore[arg-type]
+    (lambda: Restrict(hide=[7]), TypeError, "a pattern is text, not int"),  # type: ignore[list-item]
+    (lambda: Restrict(policies=authenticated()), TypeError, "Restrict(policies=…) takes several policies, not"),  # type: ignore[arg-type]
+    (lambda: Restrict(policies=7), TypeError, "Restrict(policies=…) takes several policies, not int"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.requirement("4.0-values-are-judged")
+@pytest.mark.parametrize(("make", "kind", "told"), MADE)
+def test_a_value_that_cannot_be_meant_is_refused_in_words_of_its_own(
+    make: Callable[[], object], kind: type[Exception], told: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        make()
+    assert told in str(refused.value)
+
+
+@pytest.mark.requirement("6.6-modes-are-judged")
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [((), "parallel()"), ((0,), "parallel(0)"), ((-1,), "parallel(-1)"), ((True,), "parallel(True)")],
+)
+def test_a_number_of_calls_that_is_none_is_told_as_it_was_written(places: tuple[int, ...], told: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+
+        class Odd(Component, type="odd"):
+            """Odd."""
+
+            @action(concurrency=parallel(*places))
+            def put(self) -> None:
+                """Put."""
+
+    assert f"concurrency={told} says no number of calls" in refused.value.rule
+
+
+@pytest.mark.requirement("7.4-a-decider-decides")
+async def test_who_decides_is_a_decider_and_nothing_else() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    confirmations = surface.confirmations
+    confirmations.subscribe(lambda view: None)
+    surface.mount(Panel())
+    agent = surface.connect(AGENT)
+    id = str(failed(await agent.call(Panel.press), "CONFIRMATION_REQUIRED").details["confirmation_id"])
+    who: Any = "operator"
+    for answer in (confirmations.approve(id, who), confirmations.deny(id, who), confirmations.approve(id, None)):  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="is no Decider\n  do  give the person"):
+            await answer
+    for look in (confirmations.pending, confirmations.standing, lambda one: confirmations.get(id, one)):
+        with pytest.raises(TypeError, match="'operator' is no Decider"):
+            look(who)
+    with pytest.raises(TypeError, match="is no Decider"):
+        await confirmations.revoke("x", who)
+    reason: Any = 7
+    with pytest.raises(TypeError, match=r"reason=…\) is text, not int"):
+        await confirmations.deny(id, OPERATOR, reason)
+    assert [view.id for view in confirmations.pending()] == [id]
+    await confirmations.approve(id, OPERATOR)
+    assert output(await agent.call(Panel.press, confirmation=id)) is None
+
+
+@pytest.mark.requirement("7.12-away-says-so")
+async def test_approving_while_the_part_of_the_page_is_away_says_so() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    surface.confirmations.subscribe(lambda view: None)
+    mount = surface.mount(Panel(), identity="one")
+    failed(await surface.connect(AGENT).call(Panel.press), "CONFIRMATION_REQUIRED")
+    (view,) = surface.confirmations.pending()
+    mount.unmount()
+    with pytest.raises(RuntimeError, match="is away: approve when it is back, or deny"):
+        await surface.confirmations.approve(view.id, OPERATOR)
+    surface.mount(Panel(), identity="one")
+    await surface.confirmations.approve(view.id, OPERATOR)
+
+
+@pytest.mark.requirement("10.1-what-cannot-be-told-is-said")
+@pytest.mark.parametrize(
+    ("raised", "told", "declared"),
+    [
+        ({"code": "a b"}, "code= cannot be told", None),
+        ({"code": ""}, "code= cannot be told", None),
+        ({"code": "x" * 81}, "code= cannot be told", None),
+        ({"code": "full", "data": {1}}, "data= cannot be told: it is no JSON", {"code": "full"}),
+        ({"code": "full", "data": "x" * 3_000}, "data= cannot be told: it has more than 2,048 bytes", {"code": "full"}),
+        ({"code": "full", "data": {"a": 1}}, None, {"code": "full", "data": {"a": 1}}),
+    ],
+)
+async def test_what_a_backend_declares_and_cannot_be_told_is_said_to_the_operator(
+    raised: dict[str, Any], told: str | None, declared: dict[str, object] | None
+) -> None:
+    backend = Procedures()
+
+    @backend.operation("do", effect="server-mutation")
+    async def do() -> None:
+        """Do."""
+        raise BackendError(409, **raised)
+
+    class Doing(Component, type="doing"):
+        """Doing."""
+
+        do = reference("domain:do")
+
+    surface = Surface(authority_of(Doing, procedures=backend), principal="operator", procedures=backend)
+    surface.mount(Doing())
+    error = failed(await surface.connect(AGENT).call(Doing.do), "PRECONDITION_FAILED")
+    assert error.details.get("declared") == declared
+    if told is not None:
+        with pytest.raises(TypeError, match=told) as wrong:
+            BackendError(409, **raised)
+        assert isinstance(wrong.value, BackendError)
+        assert any(told in (entry.cause or "") for entry in journal(surface))
+
+
+@pytest.mark.requirement("4.0-an-exit-ends-its-own-thread")
+async def test_a_function_that_exits_ends_its_own_thread_and_not_the_loop() -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    elsewhere = surface.from_thread()
+
+    async def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    left = await asyncio.to_thread(raised_by, lambda: elsewhere.run(sys.exit, 3))
+    assert isinstance(left, SystemExit)
+    assert left.code == 3
+    assert isinstance(await asyncio.to_thread(raised_by, lambda: elsewhere.run(interrupted)), KeyboardInterrupt)
+    assert await asyncio.to_thread(elsewhere.run, sys.intern, "on") == "on"
+
+
+def raised_by(run: Callable[[], object]) -> BaseException | None:
+    try:
+        run()
+    except (SystemExit, KeyboardInterrupt) as raised:
+        return raised
+    return None
