@@ -147,15 +147,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         versions=versions,
         parts=parts,
         ahead=joined.ahead(parts),
-        findings=Findings(
-            authority=given.authority,
-            narrowed=site.narrowed,
-            limits=limits,
-            has_channel=site.can_confirm,
-            has_sink=audit.has_sink,
-            slow=slow,
-            in_memory=given.store.in_memory,
-        ),
+        findings=_findings(given, site, audit, slow),
         errands=errands,
         watch=entered.watched,
         threads=threads,
@@ -282,6 +274,18 @@ class _Joined:
             return keyed_hex(key, canonical([*parts, call.key[0], call.key[1], call.key[3]]))
 
         return make
+
+
+def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow) -> Findings:
+    return Findings(
+        authority=given.authority,
+        narrowed=site.narrowed,
+        limits=given.limits,
+        has_channel=site.can_confirm,
+        has_sink=audit.has_sink,
+        slow=slow,
+        in_memory=given.store.in_memory,
+    )
 
 
 def _moved(given: Given) -> frozenset[str]:
