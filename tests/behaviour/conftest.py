@@ -5,9 +5,23 @@ screen. So this one file puts the contract together as the compiler does and rea
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
-from remit import AgentError, Authority, Component, Consumer, Decider, Failed, Ok, Outcome, Procedures, Surface
+from remit import (
+    AgentError,
+    Authority,
+    Component,
+    Consumer,
+    Decider,
+    Failed,
+    ManualClock,
+    Ok,
+    Outcome,
+    Procedures,
+    Surface,
+)
+from remit._base.clock import TimerHandle
 from remit._contract.manifest import assemble, parse
 from remit._contract.operation import record_of
 from remit._contract.row import rows_of
@@ -69,3 +83,37 @@ async def turns(count: int = 20) -> None:
     """Let everything that can run, run."""
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+class Timers(ManualClock):
+    """A clock that knows how many timers wait."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: set[object] = set()
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> TimerHandle:
+        key = object()
+        self._waiting.add(key)
+
+        def due() -> None:
+            self._waiting.discard(key)
+            callback()
+
+        return _Watched(super().call_later(delay, due), lambda: self._waiting.discard(key))
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+
+@dataclass
+class _Watched:
+    timer: TimerHandle
+    forget: Callable[[], None]
+
+    def cancel(self) -> None:
+        self.forget()
+        self.timer.cancel()

@@ -1,7 +1,7 @@
 """What a confirmation request is, who is asked, and how often (SPEC 7.1 to 7.3, 7.5, 7.8)."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -412,8 +412,57 @@ async def test_what_review_escalates_with_nobody_to_ask_is_no_decider() -> None:
 
     surface = Surface(authority_of(Plain), principal="operator", policies=[Ask()])
     surface.mount(Plain())
-    error = failed(await surface.connect(AGENT).call(Plain.put), "CONFIRMATION_INVALID")
+    agent = surface.connect(AGENT)
+    error = failed(await agent.call(Plain.put), "CONFIRMATION_INVALID")
     assert error.details == {"reason": "no-decider"} and error.retry == "no"
+    leaves = surface.confirmations.subscribe(lambda view: None)
+    failed(await agent.call(Plain.put), "CONFIRMATION_REQUIRED")
+    leaves()
+    assert failed(await agent.call(Plain.put), "CONFIRMATION_INVALID").details == {"reason": "no-decider"}
+
+
+@pytest.mark.requirement("7.8-escalated-with-nobody")
+async def test_an_approval_counts_although_nobody_could_be_asked_any_more() -> None:
+    class Plain(Component, type="plain"):
+        """Plain."""
+
+        @action
+        def put(self) -> int:
+            """Put."""
+            return 1
+
+    surface = Surface(authority_of(Plain), principal="operator", policies=[require_confirmation()])
+    surface.mount(Plain())
+    agent = surface.connect(AGENT)
+    leaves = surface.confirmations.subscribe(lambda view: None)
+    asked = str(failed(await agent.call(Plain.put), "CONFIRMATION_REQUIRED").details["confirmation_id"])
+    await surface.confirmations.approve(asked, OPERATOR)
+    leaves()
+    assert output(await agent.call(Plain.put, confirmation=asked)) == 1
+
+
+@pytest.mark.requirement("7.2-what-a-request-carries")
+@pytest.mark.parametrize("answer", [None, RuntimeError("secret-4711")])
+async def test_a_summary_that_says_nothing_or_raises_is_none(answer: RuntimeError | None) -> None:
+    class Plain(Component, type="plain"):
+        """Plain."""
+
+        @action(confirmation="required")
+        def put(self) -> None:
+            """Put."""
+
+        @put.summary
+        def _(self) -> str:
+            if answer is not None:
+                raise answer
+            return cast(str, None)
+
+    surface = Surface(authority_of(Plain), principal="operator")
+    surface.confirmations.subscribe(lambda view: None)
+    surface.mount(Plain())
+    failed(await surface.connect(AGENT).call(Plain.put), "CONFIRMATION_REQUIRED")
+    (view,) = surface.confirmations.pending()
+    assert view.summary is None
 
 
 @pytest.mark.requirement("7.8-absence-is-never-approval")

@@ -455,3 +455,29 @@ def test_progress_that_a_thread_reports_after_the_loop_was_closed_reaches_nobody
     go_on.set()
     assert over.wait(PATIENCE_S)
     assert (raised, heard) == ([], [])
+
+
+@pytest.mark.requirement("6.13-attempts")
+async def test_a_call_that_waits_for_a_thread_once_more_may_have_done_something_before() -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action(blocking=True, idempotent=True, retry=Retry(2, backoff=1, jitter=0))
+        def put(self) -> None:
+            """Put."""
+            raise OSError("busy")
+
+    hold, clock = Hold(), ManualClock()
+    surface = Surface(authority_of(Archive, Table), principal="operator", clock=clock, limits=Limits(threads=1))
+    surface.mount(Archive(hold))
+    surface.mount(Table())
+    running = asyncio.create_task(surface.connect(AGENT).call(Table.put, id="put"))
+    await until(lambda: any(entry.type == "attempt" for entry in surface.audit()))
+    packing = start(surface, "a", Archive.pack, "p")
+    await hold.came()
+    clock.advance(1)
+    await turns()
+    assert surface.cancel("put", AGENT)
+    assert failed(await running, "CANCELLED").details == {"outcome": "unknown"}
+    hold.let()
+    assert output(await packing) == "p"

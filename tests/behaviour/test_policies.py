@@ -209,6 +209,7 @@ async def test_around_must_return_what_call_next_gave_once() -> None:
         count = len(panel.ran)
         error = failed(await agent.call(Panel.put), "EXECUTION_FAILED")
         assert "secret" not in str(error)
+        assert str(error.details["correlation_id"]).startswith("err_")
         happened[manner] = (error.details["outcome"], len(panel.ran) - count)
     assert happened == {"never": ("none", 0), "forged": ("done", 1), "twice": ("done", 1), "raising": ("done", 1)}
 

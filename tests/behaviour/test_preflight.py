@@ -140,6 +140,17 @@ def refusal(seen: Preflight, code: str | None = None) -> AgentError:
 
 
 @pytest.mark.requirement("6.11-preflight-effective-input")
+@pytest.mark.parametrize("id", ["x", "inv_x"])
+async def test_a_preflight_without_an_id_is_of_no_call_that_was_made(id: str) -> None:
+    surface, park = opened()
+    output(await surface.connect(AGENT).call(Park.open, {"gate": 1}, id=id))
+    for gate in (1, 2):
+        seen = await look(surface, input={"gate": gate})
+        assert seen.ok and not seen.repeat
+    assert park.ran == 1
+
+
+@pytest.mark.requirement("6.11-preflight-effective-input")
 async def test_a_preflight_gives_the_effective_input_and_runs_nothing() -> None:
     moody = Moody()
     surface, park = opened(moody)

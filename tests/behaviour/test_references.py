@@ -637,3 +637,27 @@ async def test_an_operation_that_the_backend_has_withdrawn_meanwhile_fails_and_n
     error = failed(await agent.call(Page.save), "EXECUTION_FAILED")
     assert error.details == {"reason": "transport", "outcome": "none"}
     assert journal(surface)[-1].why == "the backend no longer offers the operation"
+
+
+@pytest.mark.requirement("10.3-binding-failed")
+async def test_a_binding_that_gives_no_json_fails_for_a_field_that_may_be_left_out_too() -> None:
+    backend = Procedures()
+
+    @backend.operation("find", effect="server-query")
+    async def find(page: int = 1) -> int:
+        """Find."""
+        raise AssertionError("no request was to be made")
+
+    class Devices(Component, type="devices"):
+        """Devices."""
+
+        find = reference("domain:find")
+
+        @find.bind("page")
+        def _(self) -> Any:
+            return object()
+
+    surface = surface_of(Devices, backend)
+    surface.mount(Devices())
+    error = failed(await surface.connect(AGENT).call("domain:find"), "PRECONDITION_FAILED")
+    assert error.details == {"reason": "binding-failed"}

@@ -248,11 +248,16 @@ async def test_its_time_goes_on_and_whoever_waits_goes_on_waiting() -> None:
 @pytest.mark.requirement("7.12-between-two-mounts")
 async def test_an_inline_decide_is_asked_about_what_the_request_has_become() -> None:
     shown: list[str] = []
+    let_go: list[str] = []
     answers = asyncio.Event()
 
     async def decide(request: ConfirmationView) -> Approved:
         shown.append(request.registration)
-        await answers.wait()
+        try:
+            await answers.wait()
+        except asyncio.CancelledError:
+            let_go.append(request.registration)
+            raise
         return Approved(by=OPERATOR)
 
     site = Site("a", decide=decide)
@@ -263,6 +268,7 @@ async def test_an_inline_decide_is_asked_about_what_the_request_has_become() -> 
     answers.set()
     await turns()
     assert shown == [site.first.registration_id, second.registration_id]
+    assert let_go == [site.first.registration_id]
     assert site.view(view.id).status == "approved"
 
 

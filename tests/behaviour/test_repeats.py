@@ -8,6 +8,7 @@ import pytest
 from remit import (
     Component,
     Consumer,
+    EventType,
     Failed,
     Invocation,
     Limits,
@@ -218,6 +219,7 @@ async def test_idempotent_entries_go_first_and_a_non_idempotent_one_is_not_evict
     assert refused.details["reason"] == "queue-full"
     output(await agent.call(Desk.put))
     output(await surface.connect(Consumer("other", kind="test")).call(Desk.put, id="one-too-many"))
+    assert refused.details["retry_after_ms"] == 600_000
     clock.advance(601)
     output(await agent.call(Desk.put, id="one-too-many"))
 
@@ -249,6 +251,110 @@ async def test_the_outputs_kept_for_one_consumer_are_bounded_in_bytes() -> None:
     assert desk.ran == ran
     await agent.call(Desk.same, {"text": "x" * 4_000}, id="i0")
     assert desk.ran == ran + 1
+
+
+class Press(Component, type="press"):
+    """A press."""
+
+    def __init__(self) -> None:
+        self.ran = 0
+
+    @action(idempotent=True)
+    def again(self, text: str) -> str:
+        """Print what may be printed again."""
+        self.ran += 1
+        return text
+
+    @action
+    def once(self, text: str) -> str:
+        """Print once."""
+        self.ran += 1
+        return text
+
+
+@pytest.mark.requirement("6.4-one-mebibyte")
+async def test_outputs_that_fit_to_the_last_byte_are_kept_and_no_more_than_needed_goes() -> None:
+    surface = Surface(authority_of(Press), principal="operator", limits=Limits(replay_bytes=300))
+    press = Press()
+    surface.mount(press)
+    agent = surface.connect(AGENT)
+
+    async def run(name: str, length: int = 98) -> int:
+        await agent.call(Press.again, {"text": name * length}, id=name)
+        return press.ran
+
+    for name in "abc":  # each has 100 bytes, with the marks around it
+        await run(name)
+    assert await run("z", 5_000) == 4, "of what is too large the outcome alone is kept, and has no bytes"
+    assert [await run(name) for name in "abc"] == [4, 4, 4]
+    assert await run("d") == 5
+    assert [await run(name) for name in "bcd"] == [5, 5, 5], "one had to go, the one that was used longest ago"
+    assert await run("a") == 6
+
+
+@pytest.mark.requirement("6.4-one-mebibyte")
+async def test_what_was_kept_without_its_output_takes_no_room() -> None:
+    clock = ManualClock()
+    surface = Surface(authority_of(Press), principal="operator", clock=clock, limits=Limits(replay_bytes=300))
+    surface.mount(Press())
+    agent = surface.connect(AGENT)
+
+    async def run(name: str) -> object:
+        return output(await agent.call(Press.once, {"text": name * 98}, id=name))
+
+    await run("a")
+    clock.advance(300)
+    for name in "bcd":
+        await run(name)
+    assert await run("d") is None, "there was no room"
+    clock.advance(301)
+    await run("e")
+    assert await run("e") == "e" * 98, "the first has had its time"
+
+
+@pytest.mark.requirement("6.4-conflict")
+async def test_a_conflict_is_told_while_the_first_call_still_waits_in_its_policies() -> None:
+    gate = asyncio.Event()
+
+    class Slow(Policy, name="slow"):
+        async def authorize(self, ctx: PolicyContext) -> Deny | None:
+            await gate.wait()
+            return None
+
+    surface = Surface(authority_of(Desk), principal="operator", policies=[Slow()])
+    surface.mount(Desk())
+    agent = surface.connect(AGENT)
+    first = asyncio.create_task(agent.call(Desk.same, {"text": "first"}, id="i"))
+    await turns()
+    for other in ({"input": {"text": "other"}}, {"input": {"text": "first"}, "instance": "\ud800"}):
+        told = asyncio.create_task(agent.call(Desk.same, id="i", **cast(dict[str, Any], other)))
+        await turns()
+        assert told.done()
+        failed(await told, "INVOCATION_CONFLICT")
+    gate.set()
+    assert output(await first) == "first"
+
+
+@pytest.mark.requirement("6.4-join")
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+async def test_when_all_who_joined_have_left_the_call_ends(order: tuple[int, ...]) -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    desk = Desk()
+    desk.gate.clear()
+    surface.mount(desk)
+    heard: list[object] = []
+    surface.subscribe(lambda event: heard.append(event.data["code"]), types={EventType.INVOCATION_SETTLED})
+    agent = surface.connect(AGENT)
+    calls = [asyncio.create_task(agent.call(Desk.put, id="same")) for _ in range(3)]
+    await turns()
+    for place in order[:2]:
+        calls[place].cancel()
+        await turns()
+        assert heard == [], "somebody waits still"
+    calls[order[2]].cancel()
+    await turns()
+    assert heard == ["CANCELLED"]
+    assert desk.ran == 1
 
 
 @pytest.mark.requirement("6.4-a-hung-call-blocks-nothing")
@@ -501,6 +607,10 @@ async def test_a_repeat_that_was_let_in_while_the_first_was_refused_is_the_first
     for gate in gates[2:]:
         gate.set_result(None)
     assert output(await calls[1]) == 1 and desk.ran == 1
+    again = asyncio.create_task(agent.call(Desk.try_it, id="same"))
+    await turns()
+    gates[-1].set_result(None)
+    assert output(await again) == 1 and desk.ran == 1, "what it gave is kept as that of any other"
 
 
 @pytest.mark.requirement("6.4-join")

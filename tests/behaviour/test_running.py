@@ -23,6 +23,7 @@ from remit import (
     Outcome,
     Principal,
     Procedures,
+    Retry,
     Surface,
     Unavailable,
     action,
@@ -30,7 +31,7 @@ from remit import (
     reference,
 )
 from remit.policies import Deny, Policy, PolicyContext, ReviewContext
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, Timers, authority_of, failed, journal, output, turns
 
 
 class Desk(Component, type="desk"):
@@ -791,7 +792,7 @@ async def test_a_policy_that_unmounts_at_the_last_look_lets_nothing_start() -> N
     heard: list[Event] = []
     surface.subscribe(heard.append, types={EventType.INVOCATION_STARTED, EventType.INVOCATION_SETTLED})
     error = failed(await start(surface, "a", Desk.act, "1"), "COMPONENT_UNMOUNTED")
-    assert error.details["outcome"] == "none" and len(asked) == 2
+    assert error.details == {"phase": "mid-flight", "outcome": "none"} and len(asked) == 2
     assert desk.log == [] and [event.type for event in heard] == [EventType.INVOCATION_SETTLED]
 
 
@@ -814,8 +815,8 @@ async def test_a_precondition_that_finds_the_person_gone_lets_nothing_run() -> N
     person: list[Principal | None] = [Principal("operator")]
     surface = Surface(authority_of(Drawer), principal=lambda: person[0])
     surface.mount(Drawer())
-    failed(await surface.connect(AGENT).call(Drawer.open), "COMPONENT_UNMOUNTED")
-    assert ran == []
+    error = failed(await surface.connect(AGENT).call(Drawer.open), "COMPONENT_UNMOUNTED")
+    assert error.details == {"phase": "mid-flight", "outcome": "none"} and ran == []
 
 
 @pytest.mark.requirement("9.1-one-settled-per-started")
@@ -851,3 +852,147 @@ def test_a_surface_that_is_disposed_outside_its_loop_ends_what_runs() -> None:
     loop.run_until_complete(turns())
     loop.close()
     assert desk.inside == 0
+
+
+@pytest.mark.requirement("4.0-another-principal-ends-the-surface")
+async def test_a_handler_that_finds_the_person_gone_is_answered_as_cancelled() -> None:
+    class Drawer(Component, type="drawer"):
+        """A drawer."""
+
+        @action
+        async def open(self) -> None:
+            """Open it."""
+            person[0] = None
+            surface.snapshot(AGENT)
+
+    person: list[Principal | None] = [Principal("operator")]
+    surface = Surface(authority_of(Drawer), principal=lambda: person[0])
+    surface.mount(Drawer())
+    error = failed(await surface.connect(AGENT).call(Drawer.open), "CANCELLED")
+    assert error.details == {"outcome": "unknown"}
+
+
+@pytest.mark.requirement("6.7-one-deadline")
+async def test_the_deadline_counts_what_plain_code_took_before_anything_had_to_wait() -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        async def run(self) -> None:
+            """Run."""
+            await asyncio.Event().wait()
+
+        @run.available
+        def _(self) -> Literal[True]:
+            if slow:
+                clock.advance(slow.pop())
+            return True
+
+    clock = ManualClock()
+    clock.advance(100)
+    slow: list[int] = [4]
+    surface = Surface(authority_of(Table), principal="operator", clock=clock)
+    surface.mount(Table())
+    running = asyncio.create_task(surface.connect(AGENT).call(Table.run))
+    await turns()
+    clock.advance(5.9)
+    await turns()
+    assert not running.done()
+    clock.advance(0.1)
+    failed(await running, "TIMEOUT")
+
+
+@pytest.mark.requirement("6.14-the-gate-looks-again")
+async def test_what_is_disabled_before_a_call_has_begun_to_run_does_not_run() -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        async def run(self) -> None:
+            """Run."""
+            began.append(list(disabled))
+
+    began: list[list[int]] = []
+    disabled: list[int] = []
+    surface = Surface(authority_of(Table), principal="operator")
+    mount = surface.mount(Table())
+
+    async def disable() -> None:
+        mount.update(enabled=False)
+        disabled.append(1)
+
+    running = asyncio.create_task(surface.connect(AGENT).call(Table.run))
+    await asyncio.create_task(disable())  # in the same turn, after the call
+    outcome = await running
+    assert began == ([[]] if isinstance(outcome, Ok) else [])
+
+
+@pytest.mark.requirement("6.3-cancel")
+async def test_a_handler_that_ends_its_own_call_is_not_interrupted_where_it_stands() -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        async def run(self) -> None:
+            """Run."""
+            assert surface.cancel("own", AGENT)
+            await asyncio.sleep(0)
+            log.append("after")
+
+    log: list[str] = []
+    surface = Surface(authority_of(Table), principal="operator")
+    surface.mount(Table())
+    failed(await surface.connect(AGENT).call(Table.run, id="own"), "CANCELLED")
+    await turns()
+    assert log == ["after"]
+
+
+@pytest.mark.requirement("6.7-late-result")
+async def test_who_leaves_in_the_turn_in_which_the_call_ends_makes_no_late_result_of_it() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    desk = Desk()
+    surface.mount(desk)
+    call = start(surface, "a", Desk.act, "1", id="i")
+
+    def leave(event: Event) -> None:
+        call.cancel()
+
+    surface.subscribe(leave, types={EventType.INVOCATION_SETTLED})
+    await turns()
+    desk.let()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await turns()
+    assert [(entry.type, entry.invocation, entry.code) for entry in journal(surface)] == [("invocation", "i", None)]
+
+
+@pytest.mark.requirement("6.6-a-place-is-given-back")
+async def test_calls_that_have_ended_leave_no_timer() -> None:
+    class Table(Component, type="table"):
+        """A table."""
+
+        @observation(retry=Retry(2, backoff=1, jitter=0))
+        async def look(self) -> int:
+            """Look."""
+            raise OSError
+
+    clock = Timers()
+    surface = Surface(authority_of(Desk, Table), principal="operator", clock=clock)
+    desk = Desk()
+    surface.mount(desk)
+    surface.mount(Table())
+    idle = clock.waiting
+    calls = [start(surface, name, Desk.act, name) for name in ("a", "b")]
+    await turns()
+    assert clock.waiting == idle + 3, "two deadlines, and how long the second waits for its turn"
+    desk.let()
+    for call in calls:
+        output(await call)
+    assert clock.waiting == idle
+    looking = asyncio.create_task(surface.connect(AGENT).call(Table.look, id="look"))
+    await turns()
+    assert clock.waiting == idle + 2, "the deadline and the pause"
+    assert surface.cancel("look", AGENT)
+    failed(await looking, "CANCELLED")
+    await turns()
+    assert clock.waiting == idle

@@ -50,7 +50,8 @@ async def test_a_backends_demand_is_told_as_the_servers_and_makes_no_request_her
     }
     assert backend.surface.confirmations.pending() == ()
     entry = backend.surface.audit()[-1]
-    assert entry.outcome is Happened.NONE and "approval of its own" in (entry.why or "")
+    assert entry.outcome is Happened.NONE
+    assert entry.why == "backend answered 403, wanting an approval of its own"
     backend.approval = None
     assert output(await agent.call("domain:save", id="one")) == 2
 

@@ -66,6 +66,7 @@ async def test_a_network_door_lets_sixty_calls_through_in_ten_seconds_and_ten_th
         output(await call(surface, "view:desk.put"))
     error = failed(await call(surface, "view:desk.put"), "RATE_LIMITED")
     assert error.details == {"reason": "rate", "retry_after_ms": 1_000}
+    assert journal(surface)[-1].why == "network-writes: more than 10 in 10 s"
     for _ in range(50):
         output(await call(surface))
     error = failed(await call(surface), "RATE_LIMITED")
@@ -157,6 +158,7 @@ class Broken:
 
     def __init__(self, how: str) -> None:
         self.how = how
+        self.answers = asyncio.Event()
         self.memory = MemoryStore()
         self.confirmations = self.memory.confirmations
         self.suspensions = self.memory.suspensions
@@ -166,7 +168,7 @@ class Broken:
         """Take."""
         if self.how == "raises":
             raise ConnectionError("the database is away")
-        await asyncio.Event().wait()
+        await self.answers.wait()
         return 0.0
 
 
@@ -198,6 +200,40 @@ async def test_a_store_that_hangs_refuses_the_call_within_its_deadline(door: str
     clock.advance(0.01)
     error = failed(await asyncio.wait_for(waiting, 10), "RATE_LIMITED")
     assert error.details["reason"] == "store-unavailable"
+
+
+@pytest.mark.requirement("5.5-store-unavailable")
+@pytest.mark.parametrize("door", ["network", "policy"])
+async def test_a_store_that_hangs_has_half_of_the_time_that_is_left(door: str) -> None:
+    def person() -> Principal:
+        clock.advance(took.pop() if took else 0)
+        return Principal("operator")
+
+    took: list[float] = []
+    clock = ManualClock()
+    clock.advance(100)
+    policies = [rate_limit(5, per_s=1, shared=True)] if door == "policy" else []
+    surface = opened(Broken("hangs"), *policies, clock=clock, principal=person)
+    took.append(1)
+    waiting = asyncio.ensure_future(call(surface, consumer=AGENT if door == "policy" else BOT))
+    await turns()
+    clock.advance(1.99)  # of five seconds one is over before the store is asked; it may take two of the other four
+    await turns()
+    assert not waiting.done()
+    clock.advance(0.01)
+    assert failed(await waiting, "RATE_LIMITED").details["reason"] == "store-unavailable"
+
+
+@pytest.mark.requirement("6.14-the-gate-looks-again")
+async def test_what_is_disabled_while_the_limit_of_a_network_door_is_counted_does_not_run() -> None:
+    store = Broken("hangs")
+    surface = Surface(AUTHORITY, store=store, clock=ManualClock(), principal="operator")
+    mount = surface.mount(Desk())
+    waiting = asyncio.ensure_future(call(surface, "view:desk.put"))
+    await turns()
+    mount.update(enabled=False)
+    store.answers.set()
+    failed(await waiting, "CAPABILITY_NOT_AVAILABLE")
 
 
 @pytest.mark.requirement("5.5-store-unavailable")

@@ -579,4 +579,7 @@ async def test_a_preflight_says_that_nobody_would_be_asked_and_uses_nothing_up()
     narrowed = Consumer("agent", kind="test", scope=["view:orders.**"])
     elsewhere = await surface.preflight(Invocation("view:orders.annotate", {"row": 1}), narrowed)
     assert elsewhere.question is not None and elsewhere.standing is None
+    asks = Consumer("agent", kind="test", confirm=["view:orders.annotate"])
+    afresh = await surface.preflight(Invocation("view:orders.annotate", {"row": 1}), asks)
     assert surface.confirmations.standing() == (standing,) and len(surface.audit()) == entries
+    assert afresh.standing is None and afresh.question is not None

@@ -180,11 +180,7 @@ async def _in_thread(call: Call, part: Part, injected: dict[str, Any]) -> object
         partial(part.entered.call_blocking, handler, component, **call.arguments, **injected),
     )
     call.work = work
-    try:
-        await asyncio.shield(work.over)
-    except asyncio.CancelledError:
-        part.threads.drop(work)
-        raise
+    await asyncio.shield(work.over)  # whoever ends this call drops what has not begun
     return work.take()
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from typing_extensions import Unpack
 
 from remit._base.boundary import Json, take
 from remit._base.clock import ManualClock
@@ -21,6 +22,7 @@ from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationView
 from remit.errors import AgentError, Refusal
 from remit.store.memory import MemoryStore
+from remit.store.protocol import ConfirmationChanges
 
 BOT = Consumer("bot", kind="mcp")
 OTHER = Consumer("other", kind="mcp")
@@ -65,6 +67,20 @@ def asking(input: dict[str, Json] | None = None, **changes: Any) -> Ask:
         "invocation": Invocation("domain:devices.disable", {"reason": "old"}, id="inv_1"),
     }
     return Ask(**(parts | changes))
+
+
+class Counting(MemoryStore):
+    """A store that remembers which changes it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    async def transition(
+        self, id: str, from_status: str, to_status: str, **changes: Unpack[ConfirmationChanges]
+    ) -> bool:
+        self.asked.append(f"{from_status}-{to_status}")
+        return await super().transition(id, from_status, to_status, **changes)
 
 
 @dataclass

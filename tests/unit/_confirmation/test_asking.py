@@ -104,7 +104,7 @@ async def test_an_input_too_large_to_be_shown_creates_nothing() -> None:
     desk = Desk()
     error = await refused(desk.broker.ask(asking({"text": "x" * 8_192})))
     assert error.code is ErrorCode.INVALID_INPUT
-    assert "8192 bytes" in str(error.details["issues"])
+    assert error.details["issues"] == [{"path": "", "message": "at most 8192 bytes can be confirmed by a person"}]
     assert desk.host.pending() == () and await desk.store.list() == []
 
 
@@ -112,7 +112,8 @@ async def test_a_ninth_request_of_one_consumer_and_a_third_of_a_small_surface_ar
     desk = Desk()
     for number in range(8):
         await desk.broker.ask(asking({"n": number}))
-    desk.clock.advance(20)
+        desk.clock.advance(2)
+    desk.clock.advance(4)
     error = await refused(desk.broker.ask(asking({"n": 8})))
     assert (error.code, error.retry) == (ErrorCode.RATE_LIMITED, RetryAdvice.AFTER_DELAY)
     assert error.details == {"reason": "queue-full", "retry_after_ms": 100_000}
@@ -275,3 +276,33 @@ def test_no_broker_without_a_key() -> None:
     desk = Desk()
     with pytest.raises(ValueError, match="empty"):
         Broker(desk.store, desk.clock, Limits(), b"", "srf_1", desk.hub, audit=desk.audit)
+
+
+async def test_who_is_refused_for_a_full_desk_waits_at_least_a_moment() -> None:
+    desk = Desk(limits=Limits(confirmations_per_surface=1))
+    await desk.broker.ask(asking())
+    desk.clock.advance(119.9999)
+    error = await refused(desk.broker.ask(asking({"n": 1})))
+    assert error.details == {"reason": "queue-full", "retry_after_ms": 1}
+
+
+async def test_how_long_a_restrained_consumer_waits_is_told_by_what_restrains_it() -> None:
+    desk = Desk()
+    for number in range(3):
+        record = await desk.broker.ask(asking({"n": number}))
+        await desk.host.deny(record.id, ADA_HERSELF)
+    denied = await refused(desk.broker.ask(asking({"n": 9})))
+    assert denied.details == {"reason": "denied-often", "retry_after_ms": 600_000}
+    for number in range(3):
+        await desk.broker.ask(asking({"n": number}, consumer=OTHER))
+        desk.clock.advance(120)
+    unanswered = await refused(desk.broker.ask(asking({"n": 9}, consumer=OTHER)))
+    assert unanswered.details == {"reason": "unanswered", "retry_after_ms": 120_000}
+
+
+async def test_a_page_that_leaves_twice_takes_no_other_page_along() -> None:
+    desk = Desk(subscribed=False)
+    leave, _ = desk.host.attach_page(), desk.host.attach_page()
+    leave()
+    leave()
+    assert desk.broker.has_channel

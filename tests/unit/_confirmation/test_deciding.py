@@ -11,8 +11,9 @@ from remit._confirmation.refusals import NotPending, NotTheDecider, UnknownReque
 from remit._confirmation.request import Approved, DecideFn, Denied
 from remit._model.consumer import Decider
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
-from remit.errors import ErrorCode
-from tests.unit._confirmation.asking import ADA_HERSELF, BOT, LEAD, Desk, asking, refused
+from remit.errors import ErrorCode, Happened
+from tests.behaviour.conftest import Timers
+from tests.unit._confirmation.asking import ADA_HERSELF, BOT, LEAD, Counting, Desk, asking, refused
 
 PENDING, APPROVED, DENIED = ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED, ConfirmationStatus.DENIED
 
@@ -61,6 +62,49 @@ async def test_an_approval_names_what_was_shown() -> None:
     await desk.host.approve(record.id, ADA_HERSELF, digest=view.digest)
     seen = desk.host.get(record.id)
     assert seen is not None and (seen.status, seen.decided_by) == (APPROVED, "ada")
+
+
+async def test_the_store_is_told_until_when_an_approval_may_be_spent_and_why_one_was_refused() -> None:
+    desk = Desk()
+    asked, denied = await desk.broker.ask(asking()), await desk.broker.ask(asking({"n": 1}))
+    desk.clock.advance(10)
+    await desk.host.approve(asked.id, ADA_HERSELF)
+    await desk.host.deny(denied.id, ADA_HERSELF, "not\nnow")
+    approval, refusal = await desk.store.get(asked.id), await desk.store.get(denied.id)
+    assert approval is not None and refusal is not None
+    assert (approval.spend_by, approval.reason) == ("2026-01-01T12:02:10+00:00", None)
+    assert (refusal.spend_by, refusal.reason) == (None, "not now")
+    assert asked.asked().details["expires_at"] == approval.spend_by
+
+
+async def test_of_what_has_ended_the_store_is_asked_no_more() -> None:
+    store = Counting()
+    desk = Desk(store=store)
+    record = await desk.approved()
+    other = await desk.broker.ask(asking({"n": 1}))
+    await desk.broker.withdraw(other.id, BOT.key)
+    await desk.broker.spend(record)
+    for happened in (Happened.DONE, Happened.DONE, Happened.NONE):
+        await desk.broker.settled(record, happened)
+    asked = ["pending-approved", "pending-cancelled", "approved-spent", "spent-spent"]
+    assert store.asked == asked
+    with pytest.raises(NotPending):
+        await desk.host.approve(other.id, ADA_HERSELF)
+    for ended in (record, other):
+        await refused(desk.broker.spend(ended))
+    assert store.asked == asked
+
+
+async def test_waiting_for_a_moment_is_waiting_and_leaves_no_timer() -> None:
+    clock = Timers()
+    desk = Desk(clock=clock)
+    record = await desk.broker.ask(asking())
+    waiting = asyncio.ensure_future(desk.broker.decided(record.id, BOT.key, 0.5))
+    await asyncio.sleep(0)
+    assert not waiting.done() and clock.waiting == 2
+    await desk.host.deny(record.id, ADA_HERSELF)
+    assert await waiting is ConfirmationStatus.DENIED
+    assert clock.waiting == 0
 
 
 async def test_an_answer_after_the_end_changes_nothing_and_says_what_became_of_the_request() -> None:

@@ -5,8 +5,11 @@ from types import MappingProxyType
 from typing import Any
 
 from remit._base.clock import ManualClock, TimerHandle
+from remit._confirmation.moving import Place
 from remit._journal.audit import AuditEntry, AuditType
+from remit._model.request_view import CancelCause
 from remit._model.standing import StandingApproval, StandingOffer
+from tests.behaviour.conftest import Timers
 from tests.unit._confirmation.asking import ADA_HERSELF, Desk, asking
 
 OFFER = StandingOffer(may_vary=MappingProxyType({}), uses=10, seconds=600)
@@ -63,3 +66,15 @@ async def test_a_timer_that_runs_early_is_set_again() -> None:
     assert desk.host.standing() == (standing,)
     desk.clock.advance(seconds * 0.001)
     assert ends(desk) == [(standing.id, "expired")]
+
+
+async def test_the_end_of_all_ends_what_stands_and_leaves_no_timer() -> None:
+    clock = Timers()
+    desk = Desk(clock=clock)
+    one = await stands(desk, 1)
+    left = await desk.broker.ask(asking({"n": 2}, registration="reg_2"))
+    desk.broker.end_registration("reg_2", CancelCause.UNMOUNTED, Place("table", "default", b"1"))
+    assert left.homeless and left.open
+    desk.broker.end_all(CancelCause.VIEW_CLOSED)
+    assert ends(desk) == [(one.id, "unmounted")]
+    assert (left.cause, left.homeless, clock.waiting) == (CancelCause.VIEW_CLOSED, False, 0)
