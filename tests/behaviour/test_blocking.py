@@ -197,6 +197,7 @@ async def test_what_a_thread_raises_after_the_answer_is_journalled() -> None:
     await until(lambda: surface.audit()[-1].type == "late-result")
     entry = surface.audit()[-1]
     assert entry.code == "EXECUTION_FAILED" and "secret-4711" in str(entry.cause)
+    assert entry.outcome == "unknown"
 
 
 @pytest.mark.requirement("6.9-threads-are-bounded")

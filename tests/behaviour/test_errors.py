@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import date
 from typing import Any, Literal, cast
 
 import pytest
@@ -560,6 +561,28 @@ async def test_a_precondition_that_answers_something_else_fails_closed() -> None
     surface.mount(Table())
     error = failed(await surface.connect(AGENT).call(Table.put), "EXECUTION_FAILED")
     assert error.details["outcome"] == "none" and ran == []
+    assert "returned bool, not None or Refused" in (journal(surface)[-1].cause or "")
+
+
+@pytest.mark.requirement("8.2-author-facing")
+async def test_a_precondition_gets_the_values_that_the_handler_gets() -> None:
+    class Diary(Component, type="diary"):
+        """A diary."""
+
+        @action
+        def open(self, day: date) -> int:
+            """Open a day."""
+            return day.year
+
+        @open.precondition
+        def _(self, day: date) -> Refused | None:
+            return Refused("long ago") if day.year < 2_000 else None
+
+    surface = Surface(authority_of(Diary), principal="operator")
+    surface.mount(Diary())
+    agent = surface.connect(AGENT)
+    assert output(await agent.call(Diary.open, {"day": "2026-01-01"})) == 2_026
+    failed(await agent.call(Diary.open, {"day": "1999-01-01"}), "PRECONDITION_FAILED")
 
 
 @pytest.mark.requirement("8.1-timeout-and-cancelled")

@@ -1,6 +1,7 @@
 """What a call would come to, without making it: `surface.preflight` (SPEC 6.11)."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
@@ -34,7 +35,7 @@ from remit.policies import (
     ReviewContext,
     rate_limit,
 )
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
+from tests.behaviour.conftest import AGENT, OPERATOR, Timers, authority_of, failed, journal, output, turns
 
 backend = Procedures()
 
@@ -53,6 +54,7 @@ class Park(Component, type="park"):
         self.faults: set[str] = set()
         self.hold: asyncio.Event | None = None
         self.kind: type[BaseException] = RuntimeError
+        self.slow: Callable[[], None] = lambda: None
 
     @action
     def open(self, gate: int, wide: bool = True) -> int:
@@ -62,6 +64,7 @@ class Park(Component, type="park"):
 
     @open.available
     def _(self) -> Literal[True] | Unavailable:
+        self.slow()
         return Unavailable("at night") if "availability" in self.faults else True
 
     @open.precondition
@@ -238,6 +241,7 @@ async def test_what_a_precondition_raises_is_journalled_and_not_shown(kind: type
     error = refusal(await look(surface, Park.open, {"gate": 1}), "EXECUTION_FAILED")
     (entry,) = journal(surface)
     assert entry.type == "fault" and entry.why == f"a preflight: {error.details['correlation_id']}"
+    assert str(error.details["correlation_id"]).startswith("err_")
     assert "secret-4711" in str(entry.cause) and "secret-4711" not in str(error)
 
 
@@ -323,16 +327,46 @@ async def test_a_policy_that_counts_twice_in_one_preflight_finds_its_own_count()
 @pytest.mark.requirement("6.11-preflight-ends")
 @pytest.mark.parametrize("where", ["policy", "precondition"])
 async def test_a_preflight_whose_code_hangs_ends_at_the_deadline(where: str) -> None:
-    clock, moody = ManualClock(), Moody()
+    clock, moody = Timers(), Moody()
+    clock.advance(100)
     surface, park = opened(moody, clock=clock)
     (moody if where == "policy" else park).hold = asyncio.Event()
+    park.slow = lambda: clock.advance(4)
+    idle = clock.waiting
     waiting = asyncio.create_task(look(surface, Park.open, {"gate": 1}))
     await turns()
-    clock.advance(9.9)
+    assert clock.waiting == idle + 1
+    clock.advance(5.9)
     await turns()
     assert not waiting.done()
     clock.advance(0.2)
-    assert refusal(await waiting, "TIMEOUT").details["outcome"] == "none"
+    error = refusal(await waiting, "TIMEOUT")
+    assert (error.details["outcome"], error.details["timeout_ms"]) == ("none", 10_000)
+
+
+@pytest.mark.requirement("6.11-preflight-ends")
+async def test_a_preflight_that_waited_leaves_no_timer() -> None:
+    clock, moody = Timers(), Moody()
+    surface, _ = opened(moody, clock=clock)
+    moody.hold = asyncio.Event()
+    idle = clock.waiting
+    waiting = asyncio.create_task(look(surface, Park.open, {"gate": 1}))
+    await turns()
+    moody.hold.set()
+    assert (await waiting).ok and clock.waiting == idle
+
+
+@pytest.mark.requirement("6.11-preflight-ends")
+async def test_a_preflight_whose_task_is_cancelled_from_outside_is_cancelled() -> None:
+    moody = Moody()
+    surface, _ = opened(moody)
+    moody.hold = asyncio.Event()
+    before = asyncio.all_tasks()
+    waiting = asyncio.create_task(look(surface, Park.open, {"gate": 1}))
+    await turns()
+    (inner,) = asyncio.all_tasks() - before - {waiting}
+    inner.cancel()  # as whoever runs the loop does at its end
+    assert refusal(await waiting, "CANCELLED").details == {"outcome": "none"}
 
 
 @pytest.mark.requirement("6.11-preflight-ends")
@@ -347,7 +381,8 @@ async def test_a_preflight_ends_with_the_mount_and_with_the_surface() -> None:
     await turns()
     other.unmount()
     moody.hold.set()
-    refusal(await waiting[0], "COMPONENT_UNMOUNTED")
+    gone = refusal(await waiting[0], "COMPONENT_UNMOUNTED")
+    assert gone.details == {"phase": "mid-flight", "outcome": "none"}
     assert (await waiting[1]).ok
     moody.hold = asyncio.Event()
     last = asyncio.create_task(look(surface, Park.open, {"gate": 1}))

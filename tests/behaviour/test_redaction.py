@@ -14,6 +14,7 @@ from remit import (
     ManualClock,
     Outcome,
     Payload,
+    PayloadPart,
     PayloadReader,
     Principal,
     Procedures,
@@ -212,6 +213,7 @@ class Vault(Component, type="vault"):
 
     def __init__(self) -> None:
         self.gates = {reader: asyncio.Event() for reader in PayloadReader}
+        self.parts: list[tuple[PayloadReader, PayloadPart]] = []
         self.ran = 0
         self.fault: BaseException | None = None
 
@@ -235,6 +237,7 @@ class Vault(Component, type="vault"):
     @read.redact
     @leave.redact
     async def hide(self, payload: Payload) -> object:
+        self.parts.append((payload.reader, payload.part))
         await self.gates[payload.reader].wait()
         if self.fault is not None:
             raise self.fault
@@ -260,6 +263,11 @@ async def test_an_async_redactor_is_awaited_for_the_agent_and_not_for_the_journa
     await turns()
     (kept,) = surface.audit(types={"payload"}, invocation="one")
     assert (kept.input, kept.output, kept.dropped) == ({"token": "***"}, {"token": "***", "note": ""}, None)
+    assert component.parts == [
+        (PayloadReader.AGENT, PayloadPart.OUTPUT),
+        (PayloadReader.JOURNAL, PayloadPart.INPUT),
+        (PayloadReader.JOURNAL, PayloadPart.OUTPUT),
+    ]
     assert (kept.capability, kept.consumer, kept.principal) == ("view:vault.put", AGENT.key, "operator")
     assert TOKEN not in repr(surface.audit())
 

@@ -1,19 +1,22 @@
 """Asking a person: one record an identical request, what refuses a new one, who hears of it (SPEC 7.1 to 7.3)."""
 
+import json
 from typing import Any
 
 import pytest
 
 from remit._base.limits import Limits
 from remit._confirmation.broker import Broker
+from remit._confirmation.moving import Place
 from remit._model.consumer import Consumer, Principal
 from remit._model.effects import Effect
 from remit._model.event import EventType
 from remit._model.request import Invocation
-from remit._model.request_view import ConfirmationStatus
+from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit.errors import ErrorCode, RetryAdvice
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationRow
+from tests.behaviour.conftest import Timers
 from tests.unit._confirmation.asking import ADA_HERSELF, BOT, OTHER, Desk, asking, describe, refused
 
 
@@ -306,3 +309,34 @@ async def test_a_page_that_leaves_twice_takes_no_other_page_along() -> None:
     leave()
     leave()
     assert desk.broker.has_channel
+
+
+async def test_what_an_approval_is_bound_to_has_its_name_in_the_form_that_is_kept() -> None:
+    record = await Desk().broker.ask(asking())
+    assert json.loads(record.form) == {
+        "surface": "srf_1",
+        "registration": "reg_1",
+        "capability": "domain:devices.disable",
+        "contract": "sha256:1",
+        "consumer": list(json.loads(json.dumps(BOT.key))),
+        "principal": ["acme", "ada"],
+        "input": {"ids": ["a"], "reason": "old"},
+        "effect": "destructive",
+    }
+
+
+async def test_nothing_is_held_of_requests_that_have_ended_but_the_latest_records() -> None:
+    clock = Timers()
+    desk = Desk(clock=clock)
+    asked = [await desk.broker.ask(asking({"n": number})) for number in range(3)]
+    await desk.host.deny(asked[0].id, ADA_HERSELF)
+    await desk.broker.withdraw(asked[1].id, BOT.key)
+    place = Place("devices.table", "default", b"1")
+    desk.broker.end_registration("reg_1", CancelCause.UNMOUNTED, place)
+    assert (len(desk.broker._desk._open), len(desk.broker.moving._left), clock.waiting) == (1, 1, 2)
+    clock.advance(Limits().gap_s)
+    assert (len(desk.broker._desk._open), len(desk.broker.moving._left), clock.waiting) == (0, 0, 0)
+    assert asked[2].cause is CancelCause.UNMOUNTED and not asked[2].homeless
+    await desk.broker.ask(asking({"n": 4}))
+    desk.broker.end_registration("reg_1", CancelCause.UNMOUNTED)
+    assert clock.waiting == 0
