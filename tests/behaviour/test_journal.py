@@ -375,7 +375,7 @@ async def test_policies_and_plain_code_are_measured_apart_at_any_time(policy: st
 @pytest.mark.requirement("9.2-an-entry")
 async def test_a_policy_that_answers_at_once_has_its_votes_in_the_entry_too() -> None:
     principal = Principal("operator", grants=frozenset({"clerk"}))
-    surface = Surface(authority_of(Desk), principal=principal, policies=[require_grant("clerk")])
+    surface = Surface(authority_of(Desk), principal=principal, clock=ManualClock(), policies=[require_grant("clerk")])
     surface.mount(Desk())
     output(await surface.connect(AGENT).call(Desk.put))
     (entry,) = journal(surface)
@@ -391,7 +391,7 @@ async def test_a_second_look_before_the_start_adds_its_votes() -> None:
         async def authorize(self, ctx: PolicyContext) -> None:
             return None
 
-    surface = Surface(authority_of(Desk), principal="operator", policies=[Nod()])
+    surface = Surface(authority_of(Desk), principal="operator", clock=ManualClock(), policies=[Nod()])
     surface.mount(Desk())
     output(await surface.connect(AGENT).call(Desk.put))
     (entry,) = journal(surface)
@@ -415,7 +415,7 @@ async def test_the_votes_on_what_has_a_predicate_are_kept_too() -> None:
         def discover(self, ctx: PolicyContext) -> Expose:
             return Expose()
 
-    surface = Surface(authority_of(Door), principal="operator", policies=[See()])
+    surface = Surface(authority_of(Door), principal="operator", clock=ManualClock(), policies=[See()])
     surface.mount(Door())
     output(await surface.connect(AGENT).call(Door.open))
     (entry,) = journal(surface)

@@ -949,7 +949,7 @@ async def test_a_handler_that_ends_its_own_call_is_not_interrupted_where_it_stan
 
 @pytest.mark.requirement("6.7-late-result")
 async def test_who_leaves_in_the_turn_in_which_the_call_ends_makes_no_late_result_of_it() -> None:
-    surface = Surface(authority_of(Desk), principal="operator")
+    surface = Surface(authority_of(Desk), principal="operator", clock=ManualClock())
     desk = Desk()
     surface.mount(desk)
     call = start(surface, "a", Desk.act, "1", id="i")
