@@ -872,7 +872,7 @@ async def test_a_handler_that_finds_the_person_gone_is_answered_as_cancelled() -
     assert error.details == {"outcome": "unknown"}
 
 
-@pytest.mark.requirement("6.7-one-deadline")
+@pytest.mark.requirement("6.7-deadline-of-a-call")
 async def test_the_deadline_counts_what_plain_code_took_before_anything_had_to_wait() -> None:
     class Table(Component, type="table"):
         """A table."""
@@ -927,7 +927,7 @@ async def test_what_is_disabled_before_a_call_has_begun_to_run_does_not_run() ->
     assert began == ([[]] if isinstance(outcome, Ok) else [])
 
 
-@pytest.mark.requirement("6.3-cancel")
+@pytest.mark.requirement("6.1-cancel-by-id")
 async def test_a_handler_that_ends_its_own_call_is_not_interrupted_where_it_stands() -> None:
     class Table(Component, type="table"):
         """A table."""
