@@ -19,6 +19,7 @@ from remit.compiler import compile_project, write_contract
 
 pytestmark = pytest.mark.timeout(180)  # starts a real server
 
+REPOSITORY = Path(__file__).parents[3]
 REMIT = str(Path(sys.executable).with_name("remit"))
 NICEGUI = """
 from nicegui import ui
@@ -34,7 +35,7 @@ def index() -> None:
     ui.label("Welcome")
 
 
-ui.run(port=PORT, show=False, reload=False)
+ui.run(port=PORT, show=False)
 """
 STARLETTE = """
 import asyncio
@@ -190,6 +191,8 @@ def test_the_lines_for_nicegui_serve_where_they_were_said_to_go(tmp_path: Path) 
             assert url == f"http://127.0.0.1:{port}/remit/mcp"
             with urllib.request.urlopen(url.replace("/remit/mcp", "/devices"), timeout=60) as page:
                 assert page.status == 200
+            (root / "app.py").write_text(text.replace("What the person sees here.", "What is here."), encoding="utf-8")
+            assert [next(line for line in lines if line.startswith(label))[:7] for label in ("changed", "agents")]
         finally:
             dev.terminate()
 
@@ -231,6 +234,15 @@ def test_a_nicegui_application_inside_another_one_is_attached_to_the_outer_one(t
     assert "agents = attach(gateway, login=current_user, outer=app)" in blocks(printed)["attach"]
     assert "nicegui_app.storage.user" in blocks(printed)["login"]
     assert "from nicegui import app as nicegui_app" in blocks(printed)["imports"]
+
+
+@pytest.mark.requirement("13.7-init-prints-what-to-paste")
+def test_the_page_of_the_first_hour_shows_what_is_printed(tmp_path: Path) -> None:
+    root = project(tmp_path, (REPOSITORY / "docs_src/first_hour/app.py").read_text(encoding="utf-8"))
+    (root / ".git").mkdir()
+    (root / "pyproject.toml").write_text('[project]\nname = "devices"\nversion = "1.0"\n', encoding="utf-8")
+    page = (REPOSITORY / "docs/guides/first-hour.md").read_text(encoding="utf-8")
+    assert f"$ remit init\n{init(root).stdout.rstrip()}\n```" in page
 
 
 @pytest.mark.requirement("13.7-init-refuses-bad-projects")

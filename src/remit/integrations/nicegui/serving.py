@@ -1,6 +1,7 @@
 """How the gateway is served and stopped with a NiceGUI application (SPEC 14.1, 15.4)."""
 
 import logging
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -62,12 +63,12 @@ def _live_with(outer: Starlette, gateway: GatewayPort) -> None:
 
 async def _start(gateway: GatewayPort) -> None:
     await gateway.start()
+    if port := os.environ.get("NICEGUI_PORT"):  # `ui.run` sets it, for the process that a reload makes, too
+        report({"serving": f"{os.environ.get('NICEGUI_PROTOCOL', 'http')}://127.0.0.1:{port}"})
     server = getattr(Server, "instance", None)
     if server is None:
         _LOG.warning("no uvicorn server found: calls held for a person may delay the stop; call gateway.stopping()")
         return
-    scheme = "https" if server.config.is_ssl else "http"
-    report({"serving": f"{scheme}://127.0.0.1:{server.config.port}"})
     shutdown = server.shutdown
 
     async def release_then_shut_down(sockets: Any = None) -> None:
