@@ -14,7 +14,7 @@ from remit._contract.development import HANDED
 from remit._contract.manifest import FILE_NAME
 from remit.compiler import compile_project, write_contract
 
-pytestmark = pytest.mark.timeout(180)  # several compilations a test, each a process or two
+pytestmark = pytest.mark.timeout(300)  # several compilations a test, each a process or two
 
 REMIT = str(Path(sys.executable).with_name("remit"))
 APP = '''

@@ -17,7 +17,7 @@ from remit.cli import main
 from remit.cli.found import applications
 from remit.compiler import compile_project, write_contract
 
-pytestmark = pytest.mark.timeout(180)  # starts a real server
+pytestmark = pytest.mark.timeout(300)  # starts a real server
 
 REPOSITORY = Path(__file__).parents[3]
 REMIT = str(Path(sys.executable).with_name("remit"))
