@@ -41,8 +41,11 @@ def _project(root: Path) -> Iterator[Diagnosis]:
     except CompileError as problem:
         yield from checks.unsettled(problem.findings, "settings")
         return
-    yield well("settings", f"entries {', '.join(project.entries)}")
-    graph = load_graph(root, project.entries, project.roots)
+    # All builds at once: what is looked at here is of the whole project.
+    entries = tuple(dict.fromkeys([*project.entries, *(each for some in project.targets.values() for each in some)]))
+    targets = f", targets {', '.join(project.targets)}" if project.targets else ""
+    yield well("settings", f"entries {', '.join(entries)}{targets}")
+    graph = load_graph(root, entries, project.roots)
     yield from checks.packages(graph)
     made = checks.gateways(graph)
     try:

@@ -128,6 +128,9 @@ def test_settings_that_cannot_be_read_are_findings(root: Path) -> None:
 def test_what_a_deployment_needs_is_asked_in_production_only(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_contract(root, compile_project(root).manifest)
     assert findings(root) == []
+    (root / "pyproject.toml").write_text(SETTINGS.replace('entries = ["app"]', 'targets = {web = ["app"]}'), "utf-8")
+    write_contract(root, compile_project(root).manifest)
+    assert findings(root) == []
     monkeypatch.setenv("REMIT_ENV", "production")
     assert [(each["check"], each["where"], each["what"]) for each in findings(root)] == [
         ("keys", "app.py:14", "Gateway(…) has no keys="),
