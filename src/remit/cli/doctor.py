@@ -11,7 +11,7 @@ from remit.cli.diagnosis import Diagnosis, as_json, as_text, well
 from remit.cli.project import could_not_run, project_option
 from remit.compiler import compile_project, find_root, read_project
 from remit.compiler.graph import load_graph
-from remit.errors import CompileError, Finding
+from remit.errors import CompileError
 
 FOUND = 1
 
@@ -28,7 +28,7 @@ def doctor(start: Path, for_programs: bool) -> None:
     try:
         root = find_root(start)
     except CompileError as problem:
-        could_not_run(Finding(found=each.found, write=f"{each.write}; or: remit init") for each in problem.findings)
+        could_not_run(problem.findings)
     found = [*checks.environment(), *_project(root), *checks.pipeline(root)]
     click.echo(as_json(found) if for_programs else as_text(found))
     sys.exit(FOUND if any(not each.ok for each in found) else 0)

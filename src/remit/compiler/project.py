@@ -45,7 +45,12 @@ def find_root(start: Path) -> Path:
         if declares_remit(each / PYPROJECT):
             return each
     raise CompileError(
-        [Finding(found=f"no {PYPROJECT} with [tool.remit] here or above", write=f"[tool.remit] with {_EXAMPLE}")]
+        [
+            Finding(
+                found=f"no {PYPROJECT} with [tool.remit] here or above",
+                write=f"[tool.remit] with {_EXAMPLE}; or: remit init",
+            )
+        ]
     )
 
 
