@@ -361,6 +361,7 @@ async def test_a_call_that_was_cancelled_while_it_waited_never_runs() -> None:
     output(await first)
     output(await third)
     assert desk.ran == ["first", "third"]
+    assert [entry.code for entry in journal(surface)] == ["CANCELLED", None, None], "what never ran gives nothing late"
 
 
 @pytest.mark.requirement("6.1-cancelling-the-awaiting-task")

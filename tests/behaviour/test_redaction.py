@@ -132,6 +132,7 @@ async def test_a_failing_redactor_hands_nothing_out_and_what_was_done_is_done(fa
         outcome = await agent.call(capability, input)
         error = failed(outcome, "EXECUTION_FAILED")
         assert error.details["reason"] == "handler-error" and error.details["outcome"] == happened
+        assert str(error.details["correlation_id"]).startswith("err_")
         assert TOKEN not in repr(outcome)
         (entry,) = [each for each in journal(surface) if str(error.details["correlation_id"]) in str(each.why)]
         assert "in hide" in str(entry.cause) and type(fault).__name__ in str(entry.cause)
@@ -315,7 +316,8 @@ async def test_a_plain_redactor_that_held_the_loop_beyond_the_deadline_is_a_time
 
     surface = Surface(authority_of(Slow), principal="operator", clock=clock)
     surface.mount(Slow())
-    assert failed(await surface.connect(AGENT).call(Slow.put), "TIMEOUT").details["outcome"] == "done"
+    error = failed(await surface.connect(AGENT).call(Slow.put), "TIMEOUT")
+    assert (error.details["outcome"], error.details["timeout_ms"]) == ("done", 10_000)
     assert [entry.type.value for entry in surface.audit()][-2:] == ["slow", "invocation"]
 
 

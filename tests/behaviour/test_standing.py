@@ -318,6 +318,15 @@ async def test_what_is_always_asked_or_asked_by_a_policy_or_a_consumer_is_asked_
 
 
 @pytest.mark.requirement("7.9-only-required")
+async def test_what_a_consumer_asks_about_elsewhere_changes_nothing_here() -> None:
+    surface, _ = surface_of()
+    careful = Consumer("careful", kind="test", confirm=["view:orders.wipe"])
+    failed(await surface.connect(careful).call(Orders.annotate, {"row": 1}), "CONFIRMATION_REQUIRED")
+    (view,) = surface.confirmations.pending()
+    assert view.standing is not None
+
+
+@pytest.mark.requirement("7.9-only-required")
 async def test_a_policy_that_asks_later_is_not_answered_by_what_stands() -> None:
     asks = False
 
@@ -383,6 +392,7 @@ async def test_it_is_listed_with_what_it_covers_and_whoever_may_decide_revokes_i
     assert surface.confirmations.standing(OPERATOR) == (standing,)
     assert dict(standing.input) == {"row": 1, "loud": False} and set(standing.may_vary) == {"note"}
     assert (standing.capability, standing.consumer) == ("view:orders.annotate", "agent")
+    assert standing.title == standing.capability, "what has no title is called by its id"
     assert (standing.decided_by, standing.principal, standing.instance) == ("operator", "operator", "default")
     stranger = Decider("stranger")
     assert surface.confirmations.standing(stranger) == ()
@@ -390,6 +400,7 @@ async def test_it_is_listed_with_what_it_covers_and_whoever_may_decide_revokes_i
         await surface.confirmations.revoke(standing.id, stranger)
     await surface.confirmations.revoke(standing.id, OPERATOR)
     assert surface.confirmations.standing() == ()
+    assert journal(surface)[-1] == ("ended", "revoked")
     with pytest.raises(LookupError):
         await surface.confirmations.revoke(standing.id, OPERATOR)
     await asked(surface, Orders.annotate, {"row": 1, "note": "a"})

@@ -268,7 +268,7 @@ async def test_a_hung_call_blocks_no_other_lane_and_its_own_only_until_its_deadl
 
 REFUSED: list[tuple[Any, str]] = [
     (parallel(), r"parallel\(\) says no number of calls"),
-    (parallel(0), r"parallel\(\) says no number of calls"),
+    (parallel(0), r"parallel\(0\) says no number of calls"),
     (parallel(1.5), r"parallel\(1.5\) says no number of calls"),  # type: ignore[arg-type]
     (parallel(True), r"parallel\(True\) says no number of calls"),
     (parallel(-1), r"parallel\(-1\) says no number of calls"),

@@ -155,8 +155,10 @@ async def deny(desk: Desk, number: int, **changes: Any) -> None:
 
 async def test_three_denials_in_ten_minutes_stop_the_asking_until_a_person_lifts_it() -> None:
     desk = Desk()
+    desk.clock.advance(1_000)
     for number in range(3):
         await deny(desk, number)
+        desk.clock.advance(300 if number < 2 else 0)  # the third exactly ten minutes after the first
     for _ in range(2):
         error = await refused(desk.broker.ask(asking({"n": 9})))
         assert (error.code, error.details["reason"]) == (ErrorCode.RATE_LIMITED, "denied-often")
