@@ -17,7 +17,7 @@ from remit import (
     action,
     observation,
 )
-from remit.policies import Deny, Policy, PolicyContext, StoreUnavailable, rate_limit
+from remit.policies import Deny, Expose, Policy, PolicyContext, StoreUnavailable, rate_limit
 from remit.store.memory import MemoryStore
 from tests.behaviour.conftest import AGENT, authority_of, failed, journal, output, turns
 
@@ -205,22 +205,25 @@ async def test_a_store_that_hangs_refuses_the_call_within_its_deadline(door: str
 @pytest.mark.requirement("5.5-store-unavailable")
 @pytest.mark.parametrize("door", ["network", "policy"])
 async def test_a_store_that_hangs_has_half_of_the_time_that_is_left(door: str) -> None:
-    def person() -> Principal:
-        clock.advance(took.pop() if took else 0)
-        return Principal("operator")
+    class Slow(Policy, name="slow"):
+        def discover(self, ctx: PolicyContext) -> Expose:
+            clock.advance(takes.pop() if takes else 0)
+            return Expose()
 
-    took: list[float] = []
+    takes: list[float] = []
     clock = ManualClock()
     clock.advance(100)
-    policies = [rate_limit(5, per_s=1, shared=True)] if door == "policy" else []
-    surface = opened(Broken("hangs"), *policies, clock=clock, principal=person)
-    took.append(1)
-    waiting = asyncio.ensure_future(call(surface, consumer=AGENT if door == "policy" else BOT))
+    policies = [Slow(), *([rate_limit(5, per_s=1, shared=True)] if door == "policy" else [])]
+    surface = opened(Broken("hangs"), *policies, clock=clock)
+    takes.append(0.5)
+    waiting = asyncio.ensure_future(call(surface, "view:desk.quick", AGENT if door == "policy" else BOT))
     await turns()
-    clock.advance(1.99)  # of five seconds one is over before the store is asked; it may take two of the other four
+    clock.advance(0.125)  # of one second half is over before the store is asked; it may take half of the other half
     await turns()
     assert not waiting.done()
-    clock.advance(0.01)
+    clock.advance(0.125)
+    await turns()
+    assert waiting.done()
     assert failed(await waiting, "RATE_LIMITED").details["reason"] == "store-unavailable"
 
 
