@@ -253,6 +253,7 @@ async def test_an_unknown_exception_is_a_fixed_sentence_with_a_correlation_id_th
             "outcome": happened,
         }
         correlation = str(error.details["correlation_id"])
+        assert correlation.startswith("err_")
         (entry,) = [entry for entry in journal(surface) if correlation in (entry.why or "")]
         assert SECRET in (entry.cause or "") and "test_errors.py" in (entry.cause or "")
 

@@ -185,8 +185,10 @@ async def test_who_decides_is_a_decider_and_nothing_else() -> None:
     for look in (confirmations.pending, confirmations.standing, lambda one: confirmations.get(id, one)):
         with pytest.raises(TypeError, match="'operator' is no Decider"):
             look(who)
-    with pytest.raises(TypeError, match="is no Decider"):
-        await confirmations.revoke("x", who)
+    nobody: Any = None
+    for answer in (confirmations.revoke("x", who), confirmations.revoke("x", nobody), confirmations.deny(id, nobody)):
+        with pytest.raises(TypeError, match="is no Decider"):
+            await answer
     reason: Any = 7
     with pytest.raises(TypeError, match=r"reason=…\) is text, not int"):
         await confirmations.deny(id, OPERATOR, reason)

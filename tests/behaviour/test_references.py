@@ -471,6 +471,18 @@ async def test_a_declared_error_is_a_plain_code_with_small_json(code: str, data:
     assert ("cannot be told" in (journal(surface)[-1].why or "")) is not whole
 
 
+@pytest.mark.requirement("10.5-what-is-declared-is-bounded-data")
+async def test_data_that_was_put_in_later_and_is_no_json_is_left_out() -> None:
+    def later() -> BackendError:
+        error = BackendError(409, code="DISABLED")
+        error.data = object()
+        return error
+
+    told, surface = await told_of(later, "PRECONDITION_FAILED")
+    assert told["declared"] == {"code": "DISABLED"}
+    assert "cannot be told" in (journal(surface)[-1].why or "")
+
+
 @pytest.mark.requirement("10.1-a-backend-error-wrongly-raised-keeps-its-status")
 @pytest.mark.parametrize(
     ("status", "wrong", "code", "details"),

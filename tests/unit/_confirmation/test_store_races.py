@@ -62,6 +62,7 @@ async def test_whoever_joined_a_request_that_the_store_refused_is_let_go() -> No
     with pytest.raises(ConnectionError):
         await first
     assert await waiting is CANCELLED
+    assert desk.broker._desk._open == {}
     assert joined.cause is CancelCause.STOPPING and joined.ended().details["cause"] == "stopping"
     assert (await refused(desk.broker.check(joined.id, asking()))).details == {"reason": "mismatch"}
 
