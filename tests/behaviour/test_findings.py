@@ -216,7 +216,7 @@ async def test_synchronous_code_over_50_ms_is_journalled_and_found_with_its_long
     plant = Plant()
     surface.mount(plant)
     agent = surface.connect(AGENT)
-    for slow in (0.05, 0.06, 0.09, 0.07):
+    for slow in (0.049, 0.06, 0.09, 0.07):
         plant.slow = slow
         output(await agent.call(Plant.look))
     entries = [entry for entry in surface.audit() if entry.type == "slow"]
