@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typing_extensions import TypeAliasType
 
 from remit import (
     Authority,
@@ -44,7 +43,17 @@ class Mail:
     unread: int
 
 
-Letter = TypeAliasType("Letter", Mail)
+LETTER: dict[str, Any] = {
+    "$ref": "#/$defs/Letter",
+    "$defs": {
+        "Letter": {
+            "type": "object",
+            "properties": {"subject": {"type": "string"}, "unread": {"type": "integer"}},
+            "required": ["subject", "unread"],
+            "additionalProperties": False,
+        }
+    },
+}
 
 
 class Inbox(Component, type="inbox"):
@@ -60,10 +69,10 @@ class Inbox(Component, type="inbox"):
         """The first mail."""
         return Mail(subject=LURE, unread=1)
 
-    @observation(untrusted=("subject",))
-    def read_letter(self) -> Letter:
-        """The first letter, a type with a name of its own."""
-        return Mail(subject=LURE, unread=1)
+    @observation(untrusted=("subject",), output=LETTER)
+    def read_letter(self) -> Any:
+        """The first letter, by a schema that begins with a reference."""
+        return {"subject": LURE, "unread": 1}
 
     @observation
     def count(self) -> int:

@@ -112,6 +112,7 @@ async def test_what_an_argument_may_be_is_taken() -> None:
         {"store": MemoryStore(), "within": entered, "decide": decide, "host": {"a": 1}},
         {"store": MemoryStore().confirmations, "within": nullcontext, "decide": decide},
         {"principal": current, "host": lambda: {"a": 1}, "policies": iter([authenticated()])},
+        {"host": dir},  # one of those that show no signature
     ]
     for each in given:
         Surface(authority_of(Panel), **{"principal": "operator", **each})

@@ -478,9 +478,17 @@ async def test_data_that_was_put_in_later_and_is_no_json_is_left_out() -> None:
         error.data = object()
         return error
 
+    def demanding() -> BackendError:
+        error = BackendError(403, approval={})
+        error.approval = {"where": object()}
+        return error
+
     told, surface = await told_of(later, "PRECONDITION_FAILED")
     assert told["declared"] == {"code": "DISABLED"}
     assert "cannot be told" in (journal(surface)[-1].why or "")
+    told, surface = await told_of(demanding, "CONFIRMATION_REQUIRED")
+    assert told["server_approval"] == {}
+    assert "that cannot be told" in (journal(surface)[-1].why or "")
 
 
 @pytest.mark.requirement("10.1-a-backend-error-wrongly-raised-keeps-its-status")

@@ -35,7 +35,7 @@ class Broker:
     given with count. `report` gets what the application's code raises; without it the audit does.
     """
 
-    __slots__ = ("_clock", "_desk", "_keys", "_limits", "_surface_id", "confirmations", "moving", "standings")
+    __slots__ = ("_clock", "_desk", "_keys", "_limits", "confirmations", "moving", "standings")
 
     def __init__(  # noqa: PLR0913 - the wiring of one owner of state
         self,
@@ -43,7 +43,6 @@ class Broker:
         clock: Clock,
         limits: Limits,
         keys: bytes,
-        surface_id: str,
         hub: EventHub,
         decide: DecideFn | None = None,
         enter: Enter | None = None,
@@ -57,7 +56,6 @@ class Broker:
         self._clock = clock
         self._limits = limits
         self._keys = keys
-        self._surface_id = surface_id
         self.standings = Standings(clock, limits, audit, decider_now)
         """What people approved for the session."""
         self._desk = Desk(

@@ -135,10 +135,9 @@ def see_nothing(viewer: Viewer) -> Sight:
 def may_reach(capability_id: str, viewer: Viewer) -> bool:
     """Whether exposure and scope let this consumer reach the id at all, mounted or not (SPEC 6.5).
 
-    Used for what is no longer mounted; a capability's own `doors` have gone with it. What is suspended is hidden.
+    Used for what is no longer mounted; a capability's own `doors` have gone with it. What is suspended is hidden; a
+    suspended consumer has been refused before.
     """
-    if viewer.site.suspended.any and viewer.site.suspended.has_consumer(viewer.consumer.key):
-        return False
     return _out_of_reach(capability_id, None, viewer) is None
 
 

@@ -109,7 +109,6 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         clock=clock,
         limits=limits,
         keys=secrets.token_bytes(KEY_BYTES),
-        surface_id=surface_id,
         hub=hub,
         audit=audit,
         decide=given.decide,

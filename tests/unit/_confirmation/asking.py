@@ -99,9 +99,7 @@ class Desk:
         self.hub = EventHub("srf_1", self.clock, 100, self.fail)
         self.hub.subscribe(self.events.append)
         self.audit = AuditLog("srf_1", self.clock)
-        self.broker = Broker(
-            self.store, self.clock, self.limits, b"key", "srf_1", self.hub, audit=self.audit, **self.options
-        )
+        self.broker = Broker(self.store, self.clock, self.limits, b"key", self.hub, audit=self.audit, **self.options)
         self.host = self.broker.confirmations
         if self.subscribed:
             self.host.subscribe(self.seen.append)

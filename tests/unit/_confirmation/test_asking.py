@@ -280,7 +280,7 @@ async def test_a_store_that_is_down_creates_nothing_and_the_next_try_asks_anew()
 def test_no_broker_without_a_key() -> None:
     desk = Desk()
     with pytest.raises(ValueError, match="empty"):
-        Broker(desk.store, desk.clock, Limits(), b"", "srf_1", desk.hub, audit=desk.audit)
+        Broker(desk.store, desk.clock, Limits(), b"", desk.hub, audit=desk.audit)
 
 
 async def test_who_is_refused_for_a_full_desk_waits_at_least_a_moment() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from remit._base.boundary import NotJson
+from remit._base.boundary import Json, NotJson
 from remit._schema.derive import derive_output
-from remit._schema.openness import openness_of, put_back
+from remit._schema.openness import open_places, openness_of, put_back
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,23 @@ def test_a_scalar_beside_open_lists_is_taken_as_it_was_written() -> None:
 
 def test_a_reference_that_leads_nowhere_opens_nothing() -> None:
     assert openness_of({"$ref": "#/$defs/lost"}) is None
+
+
+def test_every_place_of_a_schema_where_anything_may_stand_is_named() -> None:
+    row: dict[str, Json] = {"type": "object", "properties": {"id": {"type": "integer"}, "more": {}}}
+    schema: dict[str, Json] = {
+        "type": "object",
+        "properties": {
+            "any": {"title": "Anything"},
+            "rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}},
+            "list": {"type": ["array", "null"]},
+            "either": {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": True}]},
+            "closed": {"type": "object", "additionalProperties": False},
+            "never": False,
+        },
+        "additionalProperties": True,
+        "$defs": {"Row": row},
+    }
+    assert open_places(schema) == ("*", "any", "either.*", "list[]", "rows[].more")
+    assert open_places({}) == ("*",)
+    assert open_places({"type": "object", "properties": {}, "additionalProperties": False}) == ()
