@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import repeat
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 import remit._invocation
 from remit import Component, Consumer, Failed, Invocation, Outcome, Surface, action, observation
+from remit._base.clock import SystemClock
 from remit._toolset.wire_names import wire_name
 from remit.policies import Decision, Expose, Hide, Policy, PolicyContext, require_grant
 from remit.store.memory import MemoryStore
@@ -79,6 +81,12 @@ ASKING: Final = st.builds(
 )
 
 
+class StandsStill(SystemClock):
+    """Nothing takes long by it: on a busy machine a slow policy is told of, by further functions. It calls none."""
+
+    monotonic = staticmethod(repeat(0.0).__next__)
+
+
 class Stage:
     """A surface with one capability hidden in one way, beside one that is shown, and a consumer that asks."""
 
@@ -106,7 +114,9 @@ class Stage:
         scope = ["view:lit.**"] if hidden_by == "scope" else ["view:**"]
         self.consumer = Consumer("agent", kind=kind, scope=scope)
         authority = authority_of(Dark, Lit, exposure={"mcp": ["view:lit.**"]})
-        self.surface = Surface(authority, principal="person", policies=[self.policy], store=self.store)
+        self.surface = Surface(
+            authority, principal="person", policies=[self.policy], store=self.store, clock=StandsStill()
+        )
         gone = self.surface.mount(Dark(), "own")
         self.stale = str(gone.registration_id)
         gone.unmount()
