@@ -88,6 +88,8 @@ async def test_an_end_that_the_store_could_not_take_is_journalled_and_written_be
     await desk.broker.ask(asking({"n": 1}))
     row = await store.get(record.id)
     assert row is not None and (row.status, row.cause) == ("cancelled", "unmounted")
+    await asyncio.sleep(0)
+    assert desk.broker._desk._backlog._writing == set(), "nothing is held of what has been written"
 
 
 async def test_a_timer_that_runs_early_is_set_again() -> None:
