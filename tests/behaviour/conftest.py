@@ -8,24 +8,13 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from remit import (
-    AgentError,
-    Authority,
-    Component,
-    Consumer,
-    Decider,
-    Failed,
-    ManualClock,
-    Ok,
-    Outcome,
-    Procedures,
-    Surface,
-)
+from remit import AgentError, Authority, Component, Consumer, Decider, Failed, ManualClock, Ok, Outcome, Surface
 from remit._base.clock import TimerHandle
 from remit._contract.manifest import assemble, parse
 from remit._contract.operation import record_of
 from remit._contract.row import rows_of
 from remit._journal.audit import AuditEntry, AuditType
+from remit.procedures.catalogue import Catalogue
 
 AGENT = Consumer("agent", kind="test")
 OPERATOR = Decider("operator")
@@ -33,7 +22,7 @@ OPERATOR = Decider("operator")
 
 def contract_of(
     *classes: type[Component],
-    procedures: Procedures | None = None,
+    procedures: Catalogue | None = None,
     exposure: Mapping[str, Iterable[str]] | None = None,
     policies: Iterable[str] = (),
 ) -> bytes:
@@ -53,7 +42,7 @@ def contract_of(
 
 def authority_of(
     *classes: type[Component],
-    procedures: Procedures | None = None,
+    procedures: Catalogue | None = None,
     exposure: Mapping[str, Iterable[str]] | None = None,
     policies: Iterable[str] = (),
 ) -> Authority:

@@ -19,7 +19,7 @@ from remit import (
     reference,
 )
 from remit.errors import Issue
-from remit.procedures.catalogue import Catalogue, Operation
+from remit.procedures.catalogue import BackendOperation, Catalogue
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 
@@ -630,7 +630,7 @@ async def test_an_operation_that_the_backend_has_withdrawn_meanwhile_fails_and_n
         def __init__(self, offered: Procedures) -> None:
             self.offered: Procedures | None = offered
 
-        def get(self, name: str) -> Operation | None:
+        def get(self, name: str) -> BackendOperation | None:
             return None if self.offered is None else self.offered.get(name)
 
         def names(self) -> tuple[str, ...]:

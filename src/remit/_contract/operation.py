@@ -6,7 +6,7 @@ from typing import cast
 
 from remit._base.boundary import Json
 from remit._model.effects import Confirmation, Effect
-from remit.procedures.catalogue import Operation, operation_hash
+from remit.procedures.catalogue import BackendOperation, operation_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,7 +41,7 @@ class OperationRecord:
         }
 
 
-def record_of(operation: Operation) -> OperationRecord:
+def record_of(operation: BackendOperation) -> OperationRecord:
     """Record a live operation; DefinitionError when its schemas cannot be derived."""
     return OperationRecord(
         name=operation.name,

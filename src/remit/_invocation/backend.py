@@ -24,7 +24,7 @@ from remit.errors import (
     server_approval_required,
     timeout,
 )
-from remit.procedures.errors import BackendError, WronglyRaised
+from remit.procedures.errors import BackendError, NotSent, WronglyRaised
 
 _CODE_CHARACTERS: Final = 80
 _CODE: Final = re.compile(r"[A-Za-z0-9_.-]+")
@@ -40,7 +40,8 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
     6.12).
     """
     plan = call.live.plan
-    unknown = Happened.NONE if plan.descriptor.effect.reads_only else Happened.UNKNOWN
+    nothing = plan.descriptor.effect.reads_only or isinstance(error, NotSent)
+    unknown = Happened.NONE if nothing else Happened.UNKNOWN
     declared = declared_of(error) or None
     if error.approval is not None:
         descriptor = plan.descriptor

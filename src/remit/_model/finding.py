@@ -13,6 +13,7 @@ class FindingKind(StrEnum):
     LOOSENED_LIMIT = "loosened-limit"
     MEMORY_STORE = "memory-store"
     SLOW_INLINE = "slow-inline"
+    BACKEND_MOVED = "backend-moved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 from remit._base.limits import Limits
 from remit._contract.authority import Authority
+from remit._contract.moved import Move
 from remit._journal.audit import AuditLog, AuditType, Durations
 from remit._model.consumer import ConsumerKind
 from remit._model.effects import Effect
@@ -83,11 +84,12 @@ class Findings:
     has_sink: Callable[[], bool]
     slow: Slow
     in_memory: bool
+    moves: tuple[Move, ...]
 
     def now(self) -> tuple[SurfaceFinding, ...]:
-        """Everything that is to be found now, door by door, then limits, then slow code."""
+        """Everything that is to be found now, door by door, then limits, slow code, and a backend that moved."""
         doors = (each for door in NETWORK_DOORS for each in self._at(door))
-        return (*doors, *self._limits_loosened(), *self._alone(), *self.slow.findings())
+        return (*doors, *self._limits_loosened(), *self._alone(), *self.slow.findings(), *map(_moved, self.moves))
 
     def _at(self, door: str) -> Iterator[SurfaceFinding]:
         wanted = self.authority.exposure.doors.get(door)
@@ -136,6 +138,15 @@ class Findings:
                     found=f"limits.{name} is {_count(now)}, looser than the default of {_count(usual)}",
                     do=f"take {name} out of Limits(…), unless this site needs it",
                 )
+
+
+def _moved(move: Move) -> SurfaceFinding:
+    now = "still fits, and is served as recorded" if move.fits else "is unavailable: contract-moved"
+    return SurfaceFinding(
+        kind=FindingKind.BACKEND_MOVED,
+        found=f"domain:{move.name} has moved away from the contract and {now}: {'; '.join(move.differences)}",
+        do="remit compile; review; commit, or bring the backend back",
+    )
 
 
 def named(function: Callable[..., object]) -> str:

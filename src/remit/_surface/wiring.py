@@ -13,6 +13,7 @@ from remit._base.digest import keyed_hex
 from remit._base.threads import Threads
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import RequestRecord
+from remit._contract.moved import Move, moves_of
 from remit._invocation import (
     admit,
     authorize,
@@ -116,6 +117,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         decider_now=lambda decider: viewers.still_deciding(decider),  # noqa: PLW0108 - viewers are made later
     )
     meters = Meters(given.store.meters, clock, limits.store_s)
+    moves = moves_of(given.authority.operations, given.procedures)
     site = Site(
         exposure=given.authority.exposure.doors,
         narrowed=patterns_of(given.exposure),
@@ -125,7 +127,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         clock=clock,
         counters=Counters(clock, meters),
         can_confirm=lambda: broker.has_channel,
-        moved=_moved(given),
+        moved=frozenset(move.name for move in moves if not move.fits),
         suspended=registry.suspended,
         limits=limits,
     )
@@ -146,7 +148,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         versions=versions,
         parts=parts,
         ahead=joined.ahead(parts),
-        findings=_findings(given, site, audit, slow),
+        findings=_findings(given, site, audit, slow, moves),
         errands=errands,
         watch=entered.watched,
         threads=threads,
@@ -275,7 +277,7 @@ class _Joined:
         return make
 
 
-def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow) -> Findings:
+def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow, moves: tuple[Move, ...]) -> Findings:
     return Findings(
         authority=given.authority,
         narrowed=site.narrowed,
@@ -284,14 +286,5 @@ def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow) -> Findings
         has_sink=audit.has_sink,
         slow=slow,
         in_memory=given.store.in_memory,
+        moves=() if given.procedures is None else moves,
     )
-
-
-def _moved(given: Given) -> frozenset[str]:
-    """Operations that the backend no longer offers as the contract recorded them (SPEC 10.2)."""
-    moved = set()
-    for name, recorded in given.authority.operations.items():
-        live = None if given.procedures is None else given.procedures.get(name)
-        if live is None or live.hash != recorded.hash:
-            moved.add(name)
-    return frozenset(moved)

@@ -174,6 +174,12 @@ def _operations(out: Evaluated, reach: Reach) -> None:
             catalogue = cast(Catalogue, value)
             for name in catalogue.names():
                 _record(out, catalogue, name, reach.files[path])
+            for name, reason in catalogue.refused().items():
+                out.findings.append(_refused(reach.files[path], name, reason))
+
+
+def _refused(path: str, name: str, reason: str) -> Finding:
+    return Finding(path=path, found=f"domain:{name} cannot be listed: {reason}", write="another operation, or none")
 
 
 def _record(out: Evaluated, catalogue: Catalogue, name: str, path: str) -> None:

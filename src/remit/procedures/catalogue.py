@@ -9,7 +9,7 @@ from remit._model.context import Context
 from remit._model.effects import Confirmation, Effect
 
 
-class Operation(Protocol):
+class BackendOperation(Protocol):
     """One operation of a backend, with what its catalogue says about it; the contract records the same.
 
     `confirmation` is what the catalogue demands, None when it leaves that to the effect's default. The schemas are in
@@ -74,13 +74,22 @@ class Catalogue(Protocol):
     """A list of operations. A class that means to be one subclasses this by name: the compiler looks for such
     instances at module level (SPEC 10.1)."""
 
-    def get(self, name: str) -> Operation | None:
+    def get(self, name: str) -> BackendOperation | None:
         """The operation of that name, or None."""
         ...
 
     def names(self) -> tuple[str, ...]:
         """Every name, sorted."""
         ...
+
+    def refused(self) -> Mapping[str, str]:
+        """The names that were meant to be listed and cannot be, each with the reason; `names` has none of them."""
+        return {}
+
+    @property
+    def strict_backend(self) -> bool:
+        """True when a backend that moved away from the contract stops the start (SPEC 10.2)."""
+        return False
 
 
 def is_catalogue(value: object) -> bool:

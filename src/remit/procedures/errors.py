@@ -52,6 +52,10 @@ class BackendError(Exception):
         self.approval: dict[str, object] | None = _approval(self.status, approval)
 
 
+class NotSent(BackendError):
+    """No request reached the backend: nothing has happened there, whatever the operation does (SPEC 8.1)."""
+
+
 class WronglyRaised(BackendError, TypeError, ValueError):
     """A `BackendError` with an argument that cannot be meant; the message names it.
 

@@ -6,14 +6,12 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from remit._base.boundary import Json
-from remit._base.limits import Limits
-from remit._base.text import first_bad, first_paragraph
 from remit._model.consumer import Principal
 from remit._model.context import Context
-from remit._model.effects import DEFAULTS, EFFECTS_OF, Confirmation, Effect, Kind
+from remit._model.effects import DEFAULTS
 from remit._model.ids import check_domain_id
 from remit._schema.derive import (
     ConversionRefused,
@@ -28,14 +26,20 @@ from remit._schema.validate import Validator
 from remit.errors import DefinitionCode, DefinitionError
 from remit.procedures.catalogue import Catalogue, operation_hash
 from remit.procedures.errors import BackendError
+from remit.procedures.listing import (
+    ConfirmationName,
+    ServerEffect,
+    checked_confirmation,
+    checked_description,
+    checked_effect,
+    checked_tags,
+    wrong,
+)
 
-ServerEffect: TypeAlias = Literal["server-query", "server-mutation", "external-side-effect", "destructive"]
-ConfirmationName: TypeAlias = Literal["never", "optional", "required", "always"]
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Awaitable[object]])
 
 _INJECTED: Final[Mapping[type, str]] = MappingProxyType({Context: "context", Principal: "principal"})
 _UNPROCESSABLE: Final = 422
-_LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,7 +66,7 @@ class _Written:
 
 
 class FunctionOperation:
-    """A function of the application as an operation; it fits `Operation`."""
+    """A function of the application as an operation; it fits `BackendOperation`."""
 
     __slots__ = (
         "_form",
@@ -86,12 +90,12 @@ class FunctionOperation:
         self._written = written
         self._form: _Form | None = None
         self.name = name
-        self.effect = _effect(subject, place, effect)
-        self.confirmation = _confirmation(subject, place, self.effect, written.confirmation)
+        self.effect = checked_effect(subject, place, effect)
+        self.confirmation = checked_confirmation(subject, place, self.effect, written.confirmation)
         default = DEFAULTS[self.effect].idempotent
         self.idempotent = default if written.idempotent is None else bool(written.idempotent)
-        self.description = _description(subject, place, written.description, function.__doc__)
-        self.tags = _tags(subject, place, written.tags)
+        self.description = checked_description(subject, place, written.description, function.__doc__)
+        self.tags = checked_tags(subject, place, written.tags)
 
     @property
     def input_schema(self) -> Mapping[str, Json]:
@@ -220,7 +224,7 @@ class Procedures(Catalogue):
         place = _place(function)
         subject = check_domain_id(f"domain:{name}", place=place)
         if not inspect.iscoroutinefunction(function):
-            raise _wrong(subject, "a procedure is awaited", place, "write `async def`")
+            raise wrong(subject, "a procedure is awaited", place, "write `async def`")
         if name in self._operations:
             raise DefinitionError(
                 DefinitionCode.DUPLICATE_CAPABILITY, subject, "is listed twice", place=place, do="rename one"
@@ -235,69 +239,3 @@ def _placed(problem: DefinitionError, place: str) -> DefinitionError:
 def _place(function: Callable[..., object]) -> str:
     code = getattr(function, "__code__", None)
     return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
-
-
-def _wrong(
-    subject: str,
-    rule: str,
-    place: str,
-    do: str | None = None,
-    code: DefinitionCode = DefinitionCode.INVALID_DEFINITION,
-) -> DefinitionError:
-    return DefinitionError(code, subject, rule, place=place, do=do)
-
-
-def _effect(subject: str, place: str, effect: str) -> Effect:
-    allowed = [each.value for each in EFFECTS_OF[Kind.REFERENCE]]
-    if effect not in allowed:
-        raise _wrong(
-            subject,
-            f"{effect!r} is no effect of a backend operation",
-            place,
-            f"use {', '.join(allowed)}",
-            DefinitionCode.PLANE_VIOLATION,
-        )
-    return Effect(effect)
-
-
-def _confirmation(subject: str, place: str, effect: Effect, written: str | None) -> Confirmation | None:
-    if written is None:
-        return None
-    levels = [level.value for level in Confirmation]
-    if written not in levels:
-        raise _wrong(subject, f"confirmation={written!r} is no level", place, f"use {', '.join(levels)}")
-    level, default = Confirmation(written), DEFAULTS[effect].confirmation
-    if level.rank < default.rank:
-        raise _wrong(
-            subject,
-            f"confirmation={written!r} is below the default {default.value!r} of {effect.value}",
-            place,
-            'lower it at the reference, with reason="…"',
-        )
-    return level
-
-
-def _description(subject: str, place: str, written: str | None, doc: str | None) -> str:
-    text = first_paragraph(doc) if written is None else written
-    if not text.strip():
-        raise _wrong(
-            subject, "has no description", place, "write a docstring; its first paragraph is what an agent reads"
-        )
-    if (bad := first_bad(text)) is not None:
-        raise _wrong(subject, f"description holds the refused character {bad}", place)
-    if len(text) > _LIMITS.capability_description:
-        raise _wrong(
-            subject,
-            f"description has {len(text)} characters; at most {_LIMITS.capability_description}",
-            place,
-            "shorten it",
-            DefinitionCode.LIMIT_EXCEEDED,
-        )
-    return text
-
-
-def _tags(subject: str, place: str, tags: Iterable[str]) -> tuple[str, ...]:
-    names = None if isinstance(tags, str) else sorted(set(tags))
-    if names is None or not all(isinstance(tag, str) and tag and first_bad(tag) is None for tag in names):
-        raise _wrong(subject, "tags= is a collection of names", place, 'write tags=("fleet",)')
-    return tuple(names)

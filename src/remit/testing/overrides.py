@@ -14,7 +14,7 @@ from remit._model.consumer import Principal
 from remit._model.context import Context
 from remit._model.effects import Confirmation, Effect
 from remit._surface.connection import Named
-from remit.procedures.catalogue import Catalogue, Operation
+from remit.procedures.catalogue import BackendOperation, Catalogue
 
 Function = Callable[..., object]
 
@@ -87,7 +87,7 @@ class Overrides:
         self._of[name] = made
         return made
 
-    def get(self, name: str) -> Operation | None:
+    def get(self, name: str) -> BackendOperation | None:
         """The operation of that name, or None."""
         if self._backend is not None:
             live = self._backend.get(name)
@@ -98,6 +98,15 @@ class Overrides:
     def names(self) -> tuple[str, ...]:
         """Every name, sorted."""
         return tuple(sorted(self._records)) if self._backend is None else self._backend.names()
+
+    def refused(self) -> Mapping[str, str]:
+        """What the application's own catalogue could not list."""
+        return {} if self._backend is None else self._backend.refused()
+
+    @property
+    def strict_backend(self) -> bool:
+        """As the application's own catalogue says."""
+        return self._backend is not None and self._backend.strict_backend
 
     def take_faults(self) -> tuple[str, ...]:
         """What went wrong in the test's own set-up since the last time; asking forgets it."""
@@ -123,7 +132,7 @@ class Overrides:
 @dataclass(frozen=True, slots=True)
 class _Call:
     name: str
-    live: Operation | None
+    live: BackendOperation | None
     input: Mapping[str, Json]
     canonical: bytes
     context: Context
@@ -134,7 +143,9 @@ class _Tapped:
 
     __slots__ = ("_described", "_live", "_overrides")
 
-    def __init__(self, overrides: Overrides, described: Operation | OperationRecord, live: Operation | None) -> None:
+    def __init__(
+        self, overrides: Overrides, described: BackendOperation | OperationRecord, live: BackendOperation | None
+    ) -> None:
         self._overrides = overrides
         self._described = described
         self._live = live

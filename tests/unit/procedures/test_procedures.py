@@ -12,7 +12,7 @@ from remit._model.context import Context, LazySignal
 from remit._model.effects import Confirmation, Effect
 from remit._schema.derive import OutputRefused
 from remit.errors import DefinitionCode, DefinitionError, Issue
-from remit.procedures import BackendError, Catalogue, Operation, Procedures
+from remit.procedures import BackendError, BackendOperation, Catalogue, Procedures
 from remit.procedures.catalogue import is_catalogue
 
 
@@ -35,7 +35,7 @@ def context() -> Context:
     )
 
 
-async def run(operation: Operation | None, input: dict[str, Any]) -> object:
+async def run(operation: BackendOperation | None, input: dict[str, Any]) -> object:
     assert operation is not None
     value, data = take(input)
     return await operation.run(value, data, context())  # type: ignore[arg-type]

@@ -1,0 +1,153 @@
+"""Requests on their way to one origin, and what comes back (SPEC 10.4).
+
+Nothing is remembered between two calls: no cookie, no credential, no redirect. A redirect is followed only for a GET
+that reads, and only to the same origin.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
+
+import httpx2
+
+from remit._base.boundary import TooLarge
+from remit.procedures.errors import BackendError, NotSent
+from remit.procedures.openapi.address import Origin, origin_of
+from remit.procedures.openapi.request import Outgoing
+
+MAX_ANSWER: Final = 1024 * 1024
+
+_CONNECT_S: Final = 5.0
+_MAX_HOPS: Final = 3
+_UNAVAILABLE: Final = 503
+_BAD_GATEWAY: Final = 502
+_TIMED_OUT: Final = 504
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+_Message: TypeAlias = MutableMapping[str, Any]
+
+
+class App(Protocol):
+    """An ASGI application."""
+
+    def __call__(
+        self,
+        scope: _Message,
+        receive: Callable[[], Awaitable[_Message]],
+        send: Callable[[_Message], Awaitable[None]],
+    ) -> Awaitable[None]:
+        """Answer one connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """An answer, whole."""
+
+    status: int
+    headers: httpx2.Headers
+    body: bytes
+
+
+class Sender:
+    """Sends requests over HTTP, or to an application in this process when there is one."""
+
+    def __init__(self, app: App | None, *, timeout_s: float) -> None:
+        self._app = app
+        self._limits = {"connect": _CONNECT_S, "read": timeout_s, "write": timeout_s, "pool": _CONNECT_S}
+        # A connection belongs to the loop in which it was made.
+        self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, httpx2.AsyncBaseTransport]]
+        self._of_loop = WeakKeyDictionary()
+
+    async def send(self, origin: Origin, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
+        """Send one request and read the answer; BackendError when there is none.
+
+        NotSent when no connection came about. TooLarge for an answer of more than 1 MiB.
+        """
+        target = outgoing.target
+        for hop in range(_MAX_HOPS + 1):
+            received = await self._exchange(origin, outgoing, target, headers)
+            if received.status not in _REDIRECTS or not follow or hop == _MAX_HOPS:
+                return received
+            elsewhere = _within(origin, target, received.headers.get("location", ""))
+            if elsewhere is None:
+                return received
+            target = elsewhere
+        raise AssertionError("the last hop returns")
+
+    async def close(self) -> None:
+        """Close the connections of this loop; the next call opens new ones."""
+        for transport in self._of_loop.pop(asyncio.get_running_loop(), {}).values():
+            await transport.aclose()
+
+    async def _exchange(self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers) -> Received:
+        request = self._request(origin, outgoing, target, headers)
+        try:
+            response = await self._transport(origin.scheme).handle_async_request(request)
+            try:
+                return Received(status=response.status_code, headers=response.headers, body=await _whole(response))
+            finally:
+                await response.aclose()
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as problem:
+            raise NotSent(_UNAVAILABLE, f"no connection to {origin}") from problem
+        except httpx2.TimeoutException as problem:
+            raise BackendError(_TIMED_OUT, f"no answer from {origin} in time") from problem
+        except (httpx2.TransportError, httpx2.DecodingError) as problem:
+            raise BackendError(_BAD_GATEWAY, f"the answer of {origin} broke off") from problem
+
+    def _request(self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers) -> httpx2.Request:
+        heads = [(b"host", origin.netloc.encode()), (b"user-agent", b"remit"), (b"accept-encoding", b"identity")]
+        heads += [*outgoing.headers, *headers]
+        content = outgoing.content
+        if content is not None:
+            heads.append((b"content-length", str(len(content)).encode()))
+        elif outgoing.method != "GET":
+            heads.append((b"content-length", b"0"))
+        url = httpx2.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target)
+        return httpx2.Request(
+            outgoing.method,
+            url,
+            headers=heads,
+            stream=httpx2.ByteStream(content or b""),
+            extensions={"timeout": self._limits, "target": target},
+        )
+
+    def _transport(self, scheme: str) -> httpx2.AsyncBaseTransport:
+        of_loop = self._of_loop.setdefault(asyncio.get_running_loop(), {})
+        transport = of_loop.get(scheme)
+        if transport is None:
+            of_loop[scheme] = transport = self._made(scheme)
+        return transport
+
+    def _made(self, scheme: str) -> httpx2.AsyncBaseTransport:
+        if self._app is not None:
+            return httpx2.ASGITransport(app=self._app, raise_app_exceptions=False)
+        # Certificates take a fifth of a second to read, and nothing without TLS looks at them.
+        verify = True if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return httpx2.AsyncHTTPTransport(verify=verify)
+
+
+async def _whole(response: httpx2.Response) -> bytes:
+    got = bytearray()
+    async for chunk in response.aiter_bytes():
+        got += chunk
+        if len(got) > MAX_ANSWER:
+            raise TooLarge(f"the answer has more than {MAX_ANSWER} bytes")
+    return bytes(got)
+
+
+def _within(origin: Origin, target: bytes, location: str) -> bytes | None:
+    """The target that a redirect means, if it stays within the origin."""
+    if not location:
+        return None
+    try:
+        url = httpx2.URL(str(origin) + target.decode()).join(location)
+    except httpx2.InvalidURL:
+        return None
+    if url.scheme not in ("http", "https") or url.userinfo or origin_of(url) != origin:
+        return None
+    return url.raw_path
