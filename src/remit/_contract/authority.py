@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 
 from remit._contract.component import check_untouched, declaration_of
 from remit._contract.development import handed_out
+from remit._contract.distribution import Distribution
+from remit._contract.external import as_approved, check_from
 from remit._contract.manifest import FILE_NAME, Manifest, parse
 from remit._contract.mismatch import check_recorded, not_recorded
 from remit._contract.operation import OperationRecord
@@ -35,7 +37,7 @@ class Authority:
     by `remit dev`; nobody has reviewed it, and a gateway serves it on loopback only.
     """
 
-    __slots__ = ("__weakref__", "_development", "_exposure", "_manifest", "_operations", "_sealed")
+    __slots__ = ("__weakref__", "_development", "_exposure", "_installed", "_manifest", "_operations", "_sealed")
 
     def __init__(self, manifest: Manifest | None, *, development: bool = False) -> None:
         """Take a verified contract; applications use `load`, scripts `remit.compiler.compile_app`."""
@@ -47,6 +49,7 @@ class Authority:
             )
         )
         self._operations = MappingProxyType({} if manifest is None else dict(manifest.operations))
+        self._installed: dict[str, Distribution] = {}
         # Weak: a class that a test or a reload drops takes its plans along.
         self._sealed: WeakKeyDictionary[type, Sealed] = WeakKeyDictionary()
 
@@ -147,9 +150,23 @@ class Authority:
                     raise not_recorded(capability.at)
         rows = rows_of(cls, self._operations)
         check_recorded(rows, manifest)
-        sealed = sealed_of(rows)
+        sealed = sealed_of(rows, self._origin(cls, rows.declaration.type, manifest))
         self._sealed[cls] = sealed
         return sealed
+
+    def _origin(self, cls: type, type_name: str, manifest: Manifest) -> str | None:
+        """The approved distribution that declares a type; every one it builds upon is installed as approved."""
+        origin: str | None = None
+        for name, record in manifest.external.items():
+            declares = type_name in record.components
+            if not declares and type_name not in record.extends:
+                continue
+            if name not in self._installed:
+                self._installed[name] = as_approved(record)
+            modules = [cls.__module__] if declares else [base.__module__ for base in cls.__mro__]
+            check_from(self._installed[name], type_name, modules)
+            origin = name if declares else origin
+        return origin
 
 
 def _beside(source: Path) -> Path | None:

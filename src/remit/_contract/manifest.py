@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 from remit._base.boundary import Json, canonical, take
 from remit._base.digest import sha256_hex
 from remit._base.text import q
+from remit._contract.external import ExternalRecord, digest_of, external_from_json
 from remit._contract.operation import OperationRecord, record_from_json
 from remit._contract.options import DOORS
 from remit._model.pattern import Patterns
@@ -18,6 +20,7 @@ from remit.errors import DefinitionCode, DefinitionError
 FORMAT: Final = 1
 FILE_NAME: Final = "remit.contract.json"
 _PARTS: Final = frozenset({"generator", "hash", "head", "components", "capabilities", "operations"})
+_EXTERNAL: Final = "external"
 _HEAD_PARTS: Final = frozenset({"format", "exposure", "policies"})
 Block = dict[str, Json]
 # In no row's hash: which targets a capability is built into says nothing about it. The hash of the whole covers it.
@@ -30,7 +33,8 @@ KeyT = TypeVar("KeyT", str, RowKey)
 class Manifest:
     """A verified contract. `capabilities` is keyed by (component type, capability id).
 
-    Several components may reference one operation, so the id of a reference alone is no key.
+    Several components may reference one operation, so the id of a reference alone is no key. `external` are the
+    approved distributions that declare some of the components; the part is there where there are any.
     """
 
     exposure: Mapping[str, tuple[str, ...]]
@@ -39,6 +43,7 @@ class Manifest:
     capabilities: Mapping[RowKey, Block]
     operations: Mapping[str, OperationRecord]
     hash: str
+    external: Mapping[str, ExternalRecord] = field(default_factory=lambda: MappingProxyType({}))
 
     def to_bytes(self) -> bytes:
         """The file: equal bytes for equal declarations, whatever the path, hash seed, locale or import order."""
@@ -46,7 +51,10 @@ class Manifest:
         return (json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
     def _hashed(self) -> dict[str, Json]:
-        return {
+        external: dict[str, Json] = {}
+        if self.external:
+            external[_EXTERNAL] = [self.external[name].to_json() for name in sorted(self.external)]
+        return external | {
             "head": {
                 "format": FORMAT,
                 "exposure": {door: list(texts) for door, texts in sorted(self.exposure.items())},
@@ -65,6 +73,7 @@ def assemble(
     *,
     exposure: Mapping[str, Iterable[str]],
     policies: Iterable[str],
+    external: Iterable[ExternalRecord] = (),
 ) -> Manifest:
     """Build the contract of some components from their blocks; only operations that a reference names are recorded.
 
@@ -88,6 +97,7 @@ def assemble(
         capabilities=by_key,
         operations={name: operations[name] for name in sorted(used)},
         hash="",
+        external={each.name: each for each in external},
     )
     return _hashed(manifest)
 
@@ -104,7 +114,7 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
         head = form["head"]
         if head["format"] != FORMAT:
             raise _broken(subject, f"has format {head['format']!r}; this version reads {FORMAT}")
-        _check_parts(subject, form, _PARTS)
+        _check_parts(subject, form, _PARTS | ({_EXTERNAL} if form.get(_EXTERNAL) else set()))
         _check_parts(subject, head, _HEAD_PARTS)
         manifest = Manifest(
             exposure=_checked_exposure(head["exposure"]),
@@ -116,6 +126,10 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
                 for name, block in _unique(subject, form["operations"], lambda block: str(block["name"])).items()
             },
             hash=form["hash"],
+            external={
+                name: _external_record(subject, block)
+                for name, block in _unique(subject, form.get(_EXTERNAL, []), lambda each: str(each["name"])).items()
+            },
         )
     except KeyError as problem:
         raise _broken(subject, f"is no contract: the part {problem.args[0]!r} is missing") from problem
@@ -123,6 +137,7 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
         raise _broken(subject, f"is no contract: {_why(problem)}") from problem
     _check_rows(subject, manifest)
     _check_complete(subject, manifest)
+    _check_external(subject, manifest)
     _check_planes(manifest.capabilities)
     if _hashed(manifest).hash != manifest.hash:
         raise _broken(subject, "the hash of the whole does not fit its rows")
@@ -161,6 +176,12 @@ def _record(subject: str, block: Block) -> OperationRecord:
     return record
 
 
+def _external_record(subject: str, block: Block) -> ExternalRecord:
+    record = external_from_json(block)
+    _check_parts(subject, block, frozenset(record.to_json()))
+    return record
+
+
 def _row_key(block: Block) -> RowKey:
     return (str(block["component"]), str(block["id"]))
 
@@ -183,14 +204,7 @@ def _with_hash(block: Block) -> Block:
 
 
 def _hashed(manifest: Manifest) -> Manifest:
-    return Manifest(
-        exposure=manifest.exposure,
-        policies=manifest.policies,
-        components=manifest.components,
-        capabilities=manifest.capabilities,
-        operations=manifest.operations,
-        hash=_hash(manifest._hashed()),
-    )
+    return replace(manifest, hash=_hash(manifest._hashed()))
 
 
 def _unique(subject: str, blocks: list[Block], key: Callable[[Block], KeyT]) -> dict[KeyT, Block]:
@@ -256,3 +270,26 @@ def _check_complete(subject: str, manifest: Manifest) -> None:
     named = {str(block["operation"]) for block in manifest.capabilities.values() if "operation" in block}
     if missing := sorted(named ^ set(manifest.operations)):
         raise _broken(subject, f"the operation {missing[0]} is referenced and not recorded, or the other way round")
+
+
+def _check_external(subject: str, manifest: Manifest) -> None:
+    """Each distribution adds what is there, nobody else does, and it is what was approved (SPEC 13.5)."""
+    owners: dict[str, str] = {}
+    for name, record in manifest.external.items():
+        for each in (*record.components, *record.extends):
+            if each not in manifest.components:
+                raise _broken(subject, f"the distribution {name} is said to add {each}, which has no row")
+        for each in record.components:
+            if owners.setdefault(each, name) != name:
+                raise _broken(subject, f"{each} is said to come from two distributions")
+        digest = digest_of(
+            name,
+            record.components,
+            record.files,
+            components=manifest.components.values(),
+            capabilities=manifest.capabilities.values(),
+        )
+        if record.digest != digest:
+            raise _broken(subject, f"the digest of the distribution {name} does not fit its rows")
+        if record.approved != record.digest:
+            raise _broken(subject, f"the distribution {name} is not what was approved of it")

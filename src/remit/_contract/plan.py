@@ -104,7 +104,8 @@ class Plan:
 class Sealed:
     """One component class, verified against the authority: what a mount needs.
 
-    `policies` are the component's own, before those of each plan.
+    `policies` are the component's own, before those of each plan. `origin` is the approved distribution that declares
+    it, None for the project's own (SPEC 13.5).
     """
 
     type: str
@@ -112,6 +113,7 @@ class Sealed:
     description: str
     policies: tuple[NamedPolicy, ...]
     plans: tuple[Plan, ...]
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

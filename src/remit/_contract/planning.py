@@ -17,8 +17,8 @@ from remit._model.effects import Confirmation
 from remit._schema.validate import Validator
 
 
-def sealed_of(rows: ComponentRows) -> Sealed:
-    """Build what a mount needs of a class whose rows equal the contract."""
+def sealed_of(rows: ComponentRows, origin: str | None = None) -> Sealed:
+    """Build what a mount needs of a class whose rows equal the contract; `origin` is the distribution it is from."""
     declaration = rows.declaration
     return Sealed(
         type=declaration.type,
@@ -26,6 +26,7 @@ def sealed_of(rows: ComponentRows) -> Sealed:
         description=declaration.description or "",
         policies=declaration.policies,
         plans=tuple(_plan(declaration, row) for row in rows.capabilities),
+        origin=origin,
     )
 
 

@@ -15,7 +15,8 @@ from remit._policy.policy import Policy, methods_of, quick
 class Candidate:
     """A component that is about to be mounted, as a guard sees it: a copy, in which nothing can be changed.
 
-    `origin` is what `mount(origin=…)` said, `first-party` if nothing; code of the same process can lie about it.
+    `origin` is the approved distribution of a dependency's component (SPEC 13.5); else what `mount(origin=…)` said,
+    `first-party` if nothing, and code of the same process can lie about that.
     `effects` has the effect of each of its `capabilities`, by id.
     """
 

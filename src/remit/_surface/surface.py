@@ -145,7 +145,7 @@ class Surface:
             parent=below,
             enabled=enabled,
             on_duplicate=on_duplicate,
-            origin=origin,
+            origin=origin if sealed.origin is None else sealed.origin,
             priority=priority,
             internal=internal,
             identity=identity_of(identity),

@@ -23,7 +23,8 @@ class Line:
     names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
     of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
     `turns` says which calls wait for each other where that is not
-    the usual; `attempts` how often a call is run at most. `open_input` are the places of
+    the usual; `attempts` how often a call is run at most; `dependency` which distribution declares it, None for the
+    project itself. `open_input` are the places of
     the input where anything may stand, because its declaration says so (SPEC 3.5).
     """
 
@@ -45,6 +46,7 @@ class Line:
     turns: str | None
     attempts: int
     open_input: tuple[str, ...]
+    dependency: str | None
     place: str | None
     description: str
 
@@ -79,6 +81,9 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         turns=_turns(block),
         attempts=_attempts(block),
         open_input=open_places(cast("Mapping[str, Json]", block["input"])),
+        dependency=next(
+            (name for name, each in manifest.external.items() if block["component"] in each.components), None
+        ),
         place=place,
         description=str(block["description"]),
     )
@@ -197,6 +202,20 @@ def _note(line: Line) -> str:
     return "; ".join(notes)
 
 
+def dependencies_text(manifest: Manifest) -> str:
+    """Which dependencies may add capabilities, and what was approved of them; empty when there are none."""
+    rows = [
+        (
+            name,
+            each.version or "any with these rows",
+            ", ".join([*each.components, *(f"(inherited by {name})" for name in each.extends)]),
+            each.approved,
+        )
+        for name, each in sorted(manifest.external.items())
+    ]
+    return table(("dependency", "version", "components", "approved"), rows) if rows else ""
+
+
 def unused_text(offered: Mapping[str, OperationRecord], manifest: Manifest) -> str:
     """What backends offer and no component refers to; empty when there is none."""
     rows = [
@@ -213,6 +232,7 @@ def as_json(lines: list[Line], manifest: Manifest, offered: Mapping[str, Operati
         "hash": manifest.hash,
         "policies": list(manifest.policies),
         "capabilities": [asdict(line) for line in lines],
+        "dependencies": [manifest.external[name].to_json() for name in sorted(manifest.external)],
         "offered": sorted(f"domain:{name}" for name in offered if name not in manifest.operations),
     }
     return json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False)

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from remit.compiler.foreign import meet
 from remit.compiler.live import Evaluated, Reach, evaluate_loaded, of_exception, resolved
 from remit.compiler.writes import write_only_below
 from remit.errors import Finding
@@ -43,11 +44,19 @@ def main(request_file: str) -> None:
     watchdog.daemon = True
     watchdog.start()
     failed = _import_all([*request["entries"], *request["homes"]], reach)
-    evaluated = Evaluated(findings=[failed]) if failed is not None else evaluate_loaded(reach)
+    evaluated = Evaluated(findings=[failed]) if failed is not None else _evaluate(reach, request["outside"])
     watchdog.cancel()
     _answer(answer, evaluated)
     sys.stdout.flush()
     os._exit(0)
+
+
+def _evaluate(reach: Reach, outside: list[str]) -> Evaluated:
+    met = meet(reach, frozenset(Path(file) for file in outside))
+    evaluated = evaluate_loaded(met.reach)
+    evaluated.external = met.foreigns
+    evaluated.findings = [*met.findings, *evaluated.findings]
+    return evaluated
 
 
 def _import_all(names: list[str], reach: Reach) -> Finding | None:
@@ -90,6 +99,7 @@ def _answer(file: Path, evaluated: Evaluated) -> None:
         "component_blocks": evaluated.component_blocks,
         "capability_blocks": evaluated.capability_blocks,
         "operations": [each.to_json() for _, each in sorted(evaluated.operations.items())],
+        "external": [asdict(each) for each in evaluated.external],
         "findings": [asdict(each) for each in evaluated.findings],
     }
     # Written beside and renamed: the parent never reads half an answer.

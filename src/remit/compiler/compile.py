@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from remit._contract.external import ExternalRecord
 from remit._contract.manifest import FILE_NAME, Manifest, assemble
 from remit._contract.operation import OperationRecord
 from remit.compiler.agreement import differences
 from remit.compiler.evaluate import TIME_LIMIT_S, evaluate
+from remit.compiler.external import Outside, judge
 from remit.compiler.extract import Extraction, extract
 from remit.compiler.graph import Graph, load_graph
 from remit.compiler.live import Evaluated
@@ -53,12 +55,18 @@ def compile_project(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Compiled:
 
 
 def _build(project: Project, limit_s: float) -> Compiled:
-    graph = load_graph(project.root, project.entries, project.roots)
+    graph = load_graph(project.root, project.entries, project.roots, Outside(project.external))
     extraction = extract(graph)
     stop_at(extraction.findings)
     evaluated = evaluate(project, graph, extraction, limit_s=limit_s)
     stop_at(evaluated.findings)
-    return agree(graph, extraction, evaluated, exposure=project.exposure, policies=project.policies)
+    external = judge(
+        evaluated.external,
+        project.external,
+        components=evaluated.component_blocks,
+        capabilities=evaluated.capability_blocks,
+    )
+    return agree(graph, extraction, evaluated, exposure=project.exposure, policies=project.policies, external=external)
 
 
 def agree(
@@ -68,6 +76,7 @@ def agree(
     *,
     exposure: Mapping[str, Iterable[str]],
     policies: Iterable[str],
+    external: Iterable[ExternalRecord] = (),
 ) -> Compiled:
     """Build the contract from two passes that agree; CompileError where they do not."""
     paths = [source.path for source in graph.modules.values()]
@@ -84,6 +93,7 @@ def agree(
             evaluated.operations,
             exposure=exposure,
             policies=policies,
+            external=external,
         )
     except DefinitionError as problem:
         path, _, line = next((place for key, place in lines.items() if key[1] == problem.subject), "").rpartition(":")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from remit._base.boundary import Json
+from remit._contract.external import ExternalRecord
 from remit._contract.manifest import Block, Manifest, RowKey
 from remit._model.consumer import IN_PROCESS_DOORS
 from remit._model.pattern import Patterns
@@ -19,6 +20,7 @@ from remit.compiler.weigh import (
     Classes,
     Drift,
     weigh,
+    weigh_approval,
     weigh_input,
     weigh_output,
     weigh_presence,
@@ -26,6 +28,8 @@ from remit.compiler.weigh import (
 
 HEAD: Final = "[tool.remit]"
 EXPOSURE: Final = "pyproject.toml [tool.remit.exposure]"
+EXTERNAL: Final = "pyproject.toml [tool.remit.external]"
+_DIGEST_SHOWN: Final = 19
 _IN_SOURCE: Final = frozenset({"doors=", "in-process"})
 _SCHEMAS: Final = frozenset({"input", "output"})
 APART: Final = frozenset({"hash", "id", "component", "name", "type", "doors", "capabilities", *_SCHEMAS})
@@ -35,8 +39,9 @@ APART: Final = frozenset({"hash", "id", "component", "name", "type", "doors", "c
 class Change:
     """One change a reviewer reads: what, which part of it, from, to, and where it stands now.
 
-    `subject` is a capability id, a component type, `operation NAME`, or `[tool.remit]`; `component` says in which
-    component a capability stands. `place` is file and line, or the table of the project file; None for what is gone.
+    `subject` is a capability id, a component type, `operation NAME`, `dependency NAME`, or `[tool.remit]`; `component`
+    says in which component a capability stands. `place` is file and line, or the table of the project
+    file; None for what is gone.
     """
 
     classes: Classes
@@ -115,6 +120,7 @@ class _Comparison:
             yield from self._capability(old_key, new_key)
         yield from self._components()
         yield from self._operations()
+        yield from self._external()
         yield from self._head()
 
     def _capability(self, old_key: RowKey | None, new_key: RowKey | None) -> Iterator[Change]:
@@ -173,6 +179,22 @@ class _Comparison:
             for change in _fields(where, olds[name].to_json(), self._after.operations[name].to_json()):
                 if (name, change.field, change.before, change.after) not in self._told:
                     yield change
+
+    def _external(self) -> Iterator[Change]:
+        """Dependencies that may add capabilities: what was approved of them (SPEC 13.5)."""
+        olds = {} if self._before is None else self._before.external
+        for name in sorted(olds.keys() | self._after.external.keys()):
+            old, new = olds.get(name), self._after.external.get(name)
+            where = _Where(subject=f"dependency {name}", place=None if new is None else EXTERNAL)
+            if old is None or new is None:
+                classes = WIDENING if old is None else NARROWING
+                yield where.change(classes, "approval", _approval(old), _approval(new))
+            elif old.digest != new.digest:
+                yield where.change(weigh_approval(old.files, new.files), "approval", _approval(old), _approval(new))
+            for field in ("components", "extends"):
+                before, after = (() if each is None else getattr(each, field) for each in (old, new))
+                if before != after:  # its capabilities say what that means
+                    yield where.change(NEUTRAL, field, ", ".join(before) or ABSENT, ", ".join(after) or ABSENT)
 
     def _head(self) -> Iterator[Change]:
         where = _Where(subject=HEAD, place="pyproject.toml [tool.remit]")
@@ -255,6 +277,13 @@ def _shown(field: str, value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value_text(value)
+
+
+def _approval(record: ExternalRecord | None) -> str:
+    """Version and the beginning of the digest; the whole of it stands in the contract."""
+    if record is None:
+        return ABSENT
+    return f"{record.version or 'rows alone'} {record.digest[:_DIGEST_SHOWN]}…"
 
 
 def _turns(value: Json) -> str:

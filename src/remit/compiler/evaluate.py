@@ -14,6 +14,7 @@ from typing import Any, Final
 from remit._contract.authority import COMPILING
 from remit._contract.operation import record_from_json
 from remit.compiler.declared import DeclaredCapability, DeclaredComponent
+from remit.compiler.external import Foreign
 from remit.compiler.extract import Extraction
 from remit.compiler.graph import Graph
 from remit.compiler.live import Evaluated
@@ -44,6 +45,7 @@ def evaluate(project: Project, graph: Graph, extraction: Extraction, *, limit_s:
             "roots": [str(root) for root in project.roots],
             "entries": list(project.entries),
             "homes": [source.name for source in extraction.homes],
+            "outside": [str(file) for module, file in graph.files.items() if module in graph.foreign],
             "files": {str(file): graph.modules[module].path for module, file in graph.files.items()},
             "limit": limit_s,
         }
@@ -107,6 +109,10 @@ def _read(form: Mapping[str, Any]) -> Evaluated:
         component_blocks=list(form["component_blocks"]),
         capability_blocks=list(form["capability_blocks"]),
         operations={each["name"]: record_from_json(each) for each in form["operations"]},
+        external=[
+            Foreign(**{**each, "components": tuple(each["components"]), "extends": tuple(each["extends"])})
+            for each in form["external"]
+        ],
         findings=[Finding(**each) for each in form["findings"]],
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from remit.compiler.external import Outside
 from remit.compiler.scopes import read_scopes
 from remit.compiler.source import MANY, Binding, Defined, Definition, Imported, Many, Scope, Source, absolute
 from remit.errors import Finding
@@ -46,6 +47,7 @@ class Graph:
 
     `roots` are the folders that imports start from; `folders` are those of each package, several for one without an
     `__init__.py`.
+    `foreign` are the names of the modules that lie `outside`, in approved distributions.
     """
 
     roots: tuple[Path, ...]
@@ -53,6 +55,8 @@ class Graph:
     files: dict[str, Path] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     folders: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
+    foreign: set[str] = field(default_factory=set)
 
     def resolve(self, scope: Scope, expression: ast.expr) -> Resolved:
         """What an expression names where it stands: follows bindings, aliases, attribute chains and star imports."""
@@ -120,17 +124,17 @@ class Graph:
                 return None
 
 
-def load_graph(root: Path, entries: Sequence[str], roots: Iterable[Path]) -> Graph:
-    """Read every module that the entries reach, from `roots` in order; what is outside them is not read.
+def load_graph(root: Path, entries: Sequence[str], roots: Iterable[Path], outside: Outside | None = None) -> Graph:
+    """Read every module that the entries reach, from `roots` in order, then in the approved distributions `outside`.
 
     An entry that is not there, a module that does not parse and an import that cannot be read are findings. A worklist
     and no recursion: chains of imports may be long. A call that imports is known by what its name is bound to, which
     may stand in another module; so calls are read when the modules known so far are there.
     """
-    graph = Graph(roots=tuple(roots))
+    graph = Graph(roots=tuple(roots), outside=Outside() if outside is None else outside)
     pending: list[str] = []
     for entry in entries:
-        if _locate(graph, entry) is None:
+        if (_locate(graph, entry) or graph.outside.locate(entry)) is None:
             graph.findings.append(
                 Finding(found=f"the entry {entry!r} is no module of this project", write='entries = ["app"]')
             )
@@ -193,9 +197,12 @@ def _locate(graph: Graph, name: str) -> tuple[Path, bool] | None:
 def _load(graph: Graph, root: Path, name: str) -> Source | None:
     found = _locate(graph, name)
     if found is None:
-        return None
+        found = graph.outside.locate(name)
+        if found is None:
+            return None
+        graph.foreign.add(name)
     file, package = found
-    path = relative_path(root, file)
+    path = (graph.outside.shown(file) if name in graph.foreign else None) or relative_path(root, file)
     try:
         tree = ast.parse(file.read_bytes(), filename=path)
     except (SyntaxError, ValueError) as problem:
@@ -217,27 +224,30 @@ def relative_path(root: Path, file: Path) -> str:
 
 
 def _called_imports(graph: Graph, source: Source) -> Iterator[str]:
-    """The modules that calls of a module import by a literal name; a computed one, and `exec`, are findings."""
+    """The modules that calls of a module import by a literal name; a computed one, and `exec`, are findings.
+
+    Not in a dependency: what that loads later is in no contract, so it cannot be mounted.
+    """
+    foreign = source.name in graph.foreign
     for node, scope in source.nodes:
         target = graph.resolve(scope, node.func) if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or not isinstance(target, External):
             continue
-        if target.name in _DYNAMIC:
+        name = _literal_target(source, node) if target.name in _IMPORTERS else None
+        if name is not None:
+            yield name
+        elif not foreign and target.name in _DYNAMIC:
             graph.findings.append(
                 source.finding(node, f"{target.name.removeprefix('builtins.')}(…) can declare anything", "plain code")
             )
-        elif target.name in _IMPORTERS:
-            name = _literal_target(source, node)
-            if name is not None:
-                yield name
-            else:
-                graph.findings.append(
-                    source.finding(
-                        node,
-                        "imports a module whose name is computed",
-                        'import_module("a.literal.name"), or add it to entries',
-                    )
+        elif not foreign and target.name in _IMPORTERS:
+            graph.findings.append(
+                source.finding(
+                    node,
+                    "imports a module whose name is computed",
+                    'import_module("a.literal.name"), or add it to entries',
                 )
+            )
 
 
 def _literal_target(source: Source, node: ast.Call) -> str | None:

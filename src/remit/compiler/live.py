@@ -15,6 +15,7 @@ from remit._contract.component import Component, Declaration, declaration_of
 from remit._contract.operation import OperationRecord, record_of
 from remit._contract.row import rows_of
 from remit.compiler.declared import DeclaredComponent, live_component
+from remit.compiler.external import Foreign
 from remit.compiler.writes import Kept
 from remit.errors import DefinitionError, Finding
 from remit.procedures.catalogue import Catalogue, is_catalogue
@@ -24,12 +25,13 @@ _NOT_NOW: Final = "it where the program starts, and not while it is imported"
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Evaluated:
-    """What the import pass found: the declared set, and the blocks of the contract."""
+    """What the import pass found: the declared set, the blocks of the contract, the distributions that add to it."""
 
     components: list[DeclaredComponent] = field(default_factory=list)
     component_blocks: list[dict[str, Json]] = field(default_factory=list)
     capability_blocks: list[dict[str, Json]] = field(default_factory=list)
     operations: dict[str, OperationRecord] = field(default_factory=dict)
+    external: list[Foreign] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -44,6 +46,10 @@ class Reach:
     files: Mapping[Path, str]
     roots: tuple[Path, ...]
     strict: bool
+
+    def is_below(self, file: Path, module: str) -> bool:
+        """True for a module of the project; an environment that lies inside the project's folder is not it."""
+        return _below(resolved(str(file)), module, self.roots)
 
 
 def evaluate_loaded(reach: Reach) -> Evaluated:

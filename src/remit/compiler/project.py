@@ -9,10 +9,11 @@ from typing import Final
 from remit._contract.authority import declares_remit
 from remit._contract.options import DOORS
 from remit._model.pattern import Patterns
+from remit.compiler.external import Approval, read_approvals
 from remit.errors import CompileError, DefinitionError, Finding
 
 PYPROJECT: Final = "pyproject.toml"
-_KEYS: Final = ("entries", "exposure", "policies", "targets")
+_KEYS: Final = ("entries", "exposure", "external", "policies", "targets")
 _EXAMPLE: Final = 'entries = ["app"]'
 
 
@@ -22,7 +23,8 @@ class Project:
 
     `root` holds the `pyproject.toml`; `entries` are the modules that are read first; `policies` are the names every
     surface must have; `exposure` maps a door to the patterns of what it opens; `targets` maps the name of each of
-    several builds to the entries it has besides.
+    several builds to the entries it has besides; `external` are the dependencies that may add capabilities, with what
+    was approved of each.
     """
 
     root: Path
@@ -30,6 +32,7 @@ class Project:
     policies: tuple[str, ...]
     exposure: Mapping[str, tuple[str, ...]]
     targets: Mapping[str, tuple[str, ...]]
+    external: Mapping[str, Approval]
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -75,9 +78,12 @@ def read_project(root: Path) -> Project:
         findings.append(Finding(path=PYPROJECT, found="[tool.remit] names no entries", write=_EXAMPLE))
     exposure = _exposure(findings, table)
     policies = _names(findings, table, "policies")
+    external = read_approvals(findings, table)
     if findings:
         raise CompileError(findings)
-    return Project(root=root, entries=entries, policies=policies, exposure=exposure, targets=targets)
+    return Project(
+        root=root, entries=entries, policies=policies, exposure=exposure, targets=targets, external=external
+    )
 
 
 def _names(findings: list[Finding], table: Mapping[str, object], key: str) -> tuple[str, ...]:

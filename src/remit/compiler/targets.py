@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from remit._base.boundary import Json
+from remit._contract.external import ExternalRecord
 from remit._contract.manifest import Block, Manifest, RowKey, assemble
 from remit._contract.operation import OperationRecord
 from remit.errors import CompileError, Finding
@@ -14,7 +15,7 @@ _WRITE = "one declaration that all of them import, or another name for one of th
 class Joining:
     """Takes the contract of each target in turn; `contract` is that of them all.
 
-    A capability, a component or an operation that two targets declare must be the same in both.
+    A capability, a component, an operation or a dependency that two targets have must be the same in both.
     """
 
     def __init__(self) -> None:
@@ -24,6 +25,7 @@ class Joining:
         self._capabilities: dict[RowKey, Block] = {}
         self._targets: dict[RowKey, list[str]] = {}
         self._operations: dict[str, OperationRecord] = {}
+        self._external: dict[str, ExternalRecord] = {}
         self._owner: dict[str, str] = {}
         self._findings: list[Finding] = []
 
@@ -40,6 +42,9 @@ class Joining:
         for name, record in manifest.operations.items():
             old = self._operations.setdefault(name, record)
             self._compare(target, f"domain:{name}", (old.to_json(), record.to_json()), (None, None))
+        for name, added in manifest.external.items():
+            known_as = self._external.setdefault(name, added)
+            self._compare(target, f"dependency {name}", (known_as.to_json(), added.to_json()), (None, None))
         for name, record in offered.items():
             self.offered.setdefault(name, record)
 
@@ -53,6 +58,7 @@ class Joining:
             self._operations,
             exposure=exposure,
             policies=policies,
+            external=self._external.values(),
         )
 
     def _compare(

@@ -82,6 +82,16 @@ def weigh_presence(before: Json, after: Json, *, output: bool) -> Classes:
     return NARROWING if before is None else UNKNOWN
 
 
+def weigh_approval(before: str | None, after: str | None) -> Classes:
+    """The class of another approval of a dependency, by the digests of its files; None where its rows alone count.
+
+    Other files under the same name are other code, which nobody here has read. Its rows are weighed by themselves.
+    """
+    if before == after:
+        return NEUTRAL
+    return NARROWING if before is None else WIDENING
+
+
 def _either(holds: bool, classes: Classes) -> Classes:
     return classes if holds else frozenset()
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remit.cli import main
+from remit.cli.detail import as_detail
 from remit.cli.report import as_json, as_text, lines_of
 from remit.compiler import Compiled, compile_project, write_contract
 
@@ -129,6 +130,42 @@ def test_inspect_shows_reach_and_gates(root: Path) -> None:
         "offered, not referenced  effect        description",
         "domain:devices.count     server-query  How many there are.",
     ]
+
+
+def detail(compiled: Compiled, id: str) -> str:
+    (line,) = [line for line in lines_of(compiled.manifest, compiled.places) if line.id == id]
+    return as_detail(line, compiled.manifest.capabilities[line.component, id])
+
+
+@pytest.mark.requirement("13.1-inspect-one")
+def test_inspect_of_one_capability_tells_everything_about_it(compiled: Compiled) -> None:
+    block = compiled.manifest.capabilities["devices.table", "domain:devices.disable"]
+    assert detail(compiled, "domain:devices.disable").splitlines() == [
+        "domain:devices.disable",
+        "  component       devices.table",
+        "  where           app.py:29",
+        "  text            Disable devices in the fleet.",
+        "  effect          destructive, not idempotent, not reversible",
+        "  confirmation    always; grant fleet-operator, each time",
+        "  door embedded   in-process",
+        "  door test       in-process",
+        "  policies        require-grant:fleet",
+        "  filled by view  device_ids",
+        "  output          integer",
+        "  audit           full",
+        f"  hash            {block['hash']}",
+    ]
+    assert "  input ids      list of text\n" in detail(compiled, "view:devices.table.selectRows")
+    assert "  door mcp       view:devices.**\n" in detail(compiled, "view:devices.table.readState")
+
+
+@pytest.mark.requirement("13.1-inspect-one")
+def test_inspect_of_some_shows_these_and_of_an_unknown_one_could_not_run(root: Path) -> None:
+    ran = run(root, "inspect", "view:devices.table.readState", "--json")
+    assert [each["id"] for each in json.loads(ran.output)["capabilities"]] == ["view:devices.table.readState"]
+    ran = run(root, "inspect", "view:devices.table.readState", "view:devices.gone")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("there is no capability view:devices.gone\n  write  one of those that remit inspect")
 
 
 @pytest.mark.requirement("13.1-inspect-at-a-door")
