@@ -410,6 +410,30 @@ TABLE = (
         "view:devices.table.open untrusted",
         NARROWING,
     ),
+    edit(
+        "run again when it fails",
+        OPEN,
+        '@action(effect="navigation", timeout=4, tags=("moves",), title="Open", idempotent=True, retry=Retry(3))',
+        "view:devices.table.open retry",
+        WIDENING,
+        **{"import Component, Procedures, action": "import Component, Procedures, Retry, action"},
+    ),
+    edit(
+        "several calls run at once",
+        SELECT,
+        "@action(idempotent=True, policies=(OfficeHours(), Careful()), concurrency=parallel(3))",
+        "view:devices.table.selectRows concurrency",
+        WIDENING,
+        **{"observation, reference": "observation, parallel, reference"},
+    ),
+    edit(
+        "calls take turns with others of a key",
+        SELECT,
+        '@action(idempotent=True, policies=(OfficeHours(), Careful()), concurrency=key("rows"))',
+        "view:devices.table.selectRows concurrency",
+        NARROWING,
+        **{"action, observation, reference": "action, key, observation, reference"},
+    ),
     # policies
     edit(
         "a policy is dropped",

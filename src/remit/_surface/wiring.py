@@ -104,7 +104,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     slow = Slow(audit)
     entered = Entered(given.within, clock, slow.took)
     registry = State(limits, clock, Suspended(given.store.suspensions))
-    threads = Threads(limits.threads)
+    threads, meters = Threads(limits.threads), Meters(given.store.meters, clock, limits.store_s)
     broker = Broker(
         store=given.store.confirmations,
         clock=clock,
@@ -116,7 +116,6 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         enter=given.within,
         decider_now=lambda decider: viewers.still_deciding(decider),  # noqa: PLW0108 - viewers are made later
     )
-    meters = Meters(given.store.meters, clock, limits.store_s)
     moves = moves_of(given.authority.operations, given.procedures)
     site = Site(
         exposure=given.authority.exposure.doors,

@@ -208,7 +208,7 @@ def dependencies_text(manifest: Manifest) -> str:
         (
             name,
             each.version or "any with these rows",
-            ", ".join([*each.components, *(f"(inherited by {name})" for name in each.extends)]),
+            ", ".join([*each.components, *(f"(inherited by {heir})" for heir in each.extends)]),
             each.approved,
         )
         for name, each in sorted(manifest.external.items())
