@@ -159,6 +159,28 @@ def test_a_dependency_adds_nothing_until_its_name_and_digest_are_approved(site: 
     ]
 
 
+@pytest.mark.requirement("13.1-targets")
+@pytest.mark.requirement("13.5-unapproved")
+def test_what_is_approved_of_a_dependency_holds_for_every_target(site: Site) -> None:
+    more = {"base.py": BASE}
+    plugin.install(site.source, site.site, plugin.FILES | more)
+    (site.root / "desk.py").write_text("import app\n", encoding="utf-8")
+    (site.root / "kiosk.py").write_text(MIXIN, encoding="utf-8")
+    targets = '[tool.remit.targets]\ndesk = ["desk"]\nkiosk = ["kiosk"]\n'
+    site.approve()
+    settings = site.root / "pyproject.toml"
+    settings.write_text(settings.read_text(encoding="utf-8") + targets, encoding="utf-8")
+    line = line_in(site.refused())
+    settings.write_text(f"{settings.read_text(encoding='utf-8')}[tool.remit.external]\n{line}\n", encoding="utf-8")
+    form = site.written()
+    into = {each["id"]: each["targets"] for each in form["capabilities"]}  # type: ignore[attr-defined]
+    assert into["view:acme.tool.read"] == ["desk", "kiosk"]
+    assert into["view:mine.count"] == ["kiosk"]
+    recorded = form["external"][0]  # type: ignore[index]
+    assert (recorded["components"], recorded["extends"]) == (["acme.tool"], ["mine"])
+    assert "as shipped" in program(site)
+
+
 @pytest.mark.requirement("13.5-recorded")
 def test_the_contract_keeps_what_a_dependency_is_beside_what_was_approved(approved: tuple[str, Path]) -> None:
     line, file = approved

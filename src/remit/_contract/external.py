@@ -11,7 +11,9 @@ from remit._base.digest import sha256_hex
 from remit._contract.distribution import Distribution, installed
 from remit.errors import DefinitionCode, DefinitionError
 
-_APART: Final = frozenset({"hash", "targets"})  # into which builds a row goes is the project's, no matter of who adds it
+_APART: Final = frozenset(
+    {"hash", "targets"}
+)  # into which builds a row goes is the project's, no matter of who adds it
 _DO: Final = "install what was approved; or approve what is installed in [tool.remit.external], and remit compile"
 
 

@@ -81,9 +81,7 @@ def read_project(root: Path) -> Project:
     external = read_approvals(findings, table)
     if findings:
         raise CompileError(findings)
-    return Project(
-        root=root, entries=entries, policies=policies, exposure=exposure, targets=targets, external=external
-    )
+    return Project(root=root, entries=entries, policies=policies, exposure=exposure, targets=targets, external=external)
 
 
 def _names(findings: list[Finding], table: Mapping[str, object], key: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """One contract of several builds: what they share is listed once, what differs between them fails (SPEC 13.1)."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from remit._base.boundary import Json
 from remit._contract.external import ExternalRecord
@@ -15,7 +16,7 @@ _WRITE = "one declaration that all of them import, or another name for one of th
 class Joining:
     """Takes the contract of each target in turn; `contract` is that of them all.
 
-    A capability, a component, an operation or a dependency that two targets have must be the same in both.
+    A capability, a component or an operation that two targets declare must be the same in both.
     """
 
     def __init__(self) -> None:
@@ -43,8 +44,9 @@ class Joining:
             old = self._operations.setdefault(name, record)
             self._compare(target, f"domain:{name}", (old.to_json(), record.to_json()), (None, None))
         for name, added in manifest.external.items():
-            known_as = self._external.setdefault(name, added)
-            self._compare(target, f"dependency {name}", (known_as.to_json(), added.to_json()), (None, None))
+            # One digest is approved of it, so what it declares is the same; what builds upon it may be of one target.
+            extends = {*added.extends, *self._external.get(name, added).extends}
+            self._external[name] = replace(added, extends=tuple(sorted(extends)))
         for name, record in offered.items():
             self.offered.setdefault(name, record)
 
