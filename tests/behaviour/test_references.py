@@ -478,6 +478,11 @@ async def test_data_that_was_put_in_later_and_is_no_json_is_left_out() -> None:
         error.data = object()
         return error
 
+    def misnamed() -> BackendError:
+        error = BackendError(409, code="DISABLED")
+        error.code = "two words"
+        return error
+
     def demanding() -> BackendError:
         error = BackendError(403, approval={})
         error.approval = {"where": object()}
@@ -486,6 +491,8 @@ async def test_data_that_was_put_in_later_and_is_no_json_is_left_out() -> None:
     told, surface = await told_of(later, "PRECONDITION_FAILED")
     assert told["declared"] == {"code": "DISABLED"}
     assert "cannot be told" in (journal(surface)[-1].why or "")
+    told, surface = await told_of(misnamed, "PRECONDITION_FAILED")
+    assert "declared" not in told and "cannot be told" in (journal(surface)[-1].why or "")
     told, surface = await told_of(demanding, "CONFIRMATION_REQUIRED")
     assert told["server_approval"] == {}
     assert "that cannot be told" in (journal(surface)[-1].why or "")
