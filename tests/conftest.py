@@ -5,6 +5,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import hypothesis
 import pytest
@@ -81,6 +82,13 @@ def free_port() -> int:
         return port
 
 
+def missing(reason: str) -> NoReturn:
+    """Skip a test for what this machine lacks; in CI, where the scripts install everything, it fails instead."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 def chromium_path() -> str | None:
     """Where Chromium is, or None: the variable CHROMIUM first, then PATH."""
     named = os.environ.get("CHROMIUM")
@@ -94,10 +102,7 @@ def browser() -> Iterator[Browser]:
     """A headless Chromium. Without one the test is skipped, but never in CI: there a missing browser is a failure."""
     path = chromium_path()
     if path is None or not Path(path).exists():
-        reason = "no Chromium: install it (scripts/setup does when root), or name it in CHROMIUM"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing("no Chromium: install it (scripts/setup does when root), or name it in CHROMIUM")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(
             executable_path=path,

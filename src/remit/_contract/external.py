@@ -4,16 +4,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from remit._base.boundary import Json, canonical, take
 from remit._base.digest import sha256_hex
 from remit._contract.distribution import Distribution, installed
 from remit.errors import DefinitionCode, DefinitionError
 
-_APART: Final = frozenset(
-    {"hash", "targets"}
-)  # into which builds a row goes is the project's, no matter of who adds it
 _DO: Final = "install what was approved; or approve what is installed in [tool.remit.external], and remit compile"
 
 
@@ -70,20 +67,15 @@ def digest_of(
 ) -> str:
     """`sha256:…` of what a distribution adds: its name, the rows of its component types, and its files.
 
-    The blocks may be those of a whole contract, with their hashes or without.
+    The blocks are without what no hash of a row covers.
     """
     own = set(types)
-    held = sorted((_row(each) for each in components if each["type"] in own), key=lambda each: str(each["type"]))
+    held = sorted((each for each in components if each["type"] in own), key=lambda each: str(each["type"]))
     rows = sorted(
-        (_row(each) for each in capabilities if each["component"] in own),
+        (each for each in capabilities if each["component"] in own),
         key=lambda each: (str(each["component"]), str(each["id"])),
     )
-    form: dict[str, Json] = {
-        "name": name,
-        "components": cast(Json, held),
-        "capabilities": cast(Json, rows),
-        "files": files,
-    }
+    form, _ = take({"name": name, "components": held, "capabilities": rows, "files": files})
     return "sha256:" + sha256_hex(canonical(form))
 
 
@@ -111,10 +103,6 @@ def _belongs(found: Distribution, module: str) -> bool:
 
 def _wrong(name: str, rule: str, **facts: str) -> DefinitionError:
     return DefinitionError(DefinitionCode.CONTRACT_MISMATCH, name, rule, do=_DO, facts=tuple(facts.items()))
-
-
-def _row(block: Mapping[str, Json]) -> dict[str, Json]:
-    return cast("dict[str, Json]", take({name: value for name, value in block.items() if name not in _APART})[0])
 
 
 def _text(value: Json) -> str:

@@ -194,8 +194,12 @@ def _hash(form: Json) -> str:
     return "sha256:" + sha256_hex(canonical(form))
 
 
+def _row(block: Block) -> Block:
+    return {name: value for name, value in block.items() if name not in BESIDE}
+
+
 def _row_hash(block: Block) -> str:
-    return _hash({name: value for name, value in block.items() if name not in BESIDE})
+    return _hash(_row(block))
 
 
 def _with_hash(block: Block) -> Block:
@@ -286,8 +290,8 @@ def _check_external(subject: str, manifest: Manifest) -> None:
             name,
             record.components,
             record.files,
-            components=manifest.components.values(),
-            capabilities=manifest.capabilities.values(),
+            components=map(_row, manifest.components.values()),
+            capabilities=map(_row, manifest.capabilities.values()),
         )
         if record.digest != digest:
             raise _broken(subject, f"the digest of the distribution {name} does not fit its rows")

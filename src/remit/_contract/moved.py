@@ -1,6 +1,6 @@
 """A backend that has moved since the contract was compiled: what differs, and whether it still fits (SPEC 10.2)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from remit._base.boundary import Json
@@ -38,11 +38,9 @@ def moves_of(recorded: Mapping[str, OperationRecord], live: Catalogue | None) ->
     return tuple(found)
 
 
-def stop_if_strict(recorded: Mapping[str, OperationRecord], live: Catalogue | None) -> None:
-    """Raise DefinitionError(CONTRACT_MISMATCH) when the catalogue is strict and an operation no longer fits."""
-    if live is None or not live.strict_backend:
-        return
-    for move in moves_of(recorded, live):
+def refuse_moved(moves: Iterable[Move]) -> None:
+    """Raise DefinitionError(CONTRACT_MISMATCH) when one no longer fits, as strict catalogues want it (SPEC 10.2)."""
+    for move in moves:
         if not move.fits:
             raise DefinitionError(
                 DefinitionCode.CONTRACT_MISMATCH,

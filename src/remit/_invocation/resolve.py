@@ -139,7 +139,7 @@ def _meant(call: Call, request: Invocation, part: Part, visible: list[tuple[Boun
             raise Refusal(stale_capability("registration-replaced"))
         visible = found
     if request.instance is not None:
-        found = [pair for pair in visible if request.instance in _addresses(pair[0])]
+        found = [pair for pair in visible if request.instance in pair[0].names]
         if not found:
             raise Refusal(capability_not_found(), why="no visible instance of that name")
         visible = found
@@ -154,10 +154,6 @@ def _meant(call: Call, request: Invocation, part: Part, visible: list[tuple[Boun
     ):
         raise Refusal(stale_capability("surface-version-mismatch"))
     return bound, sight
-
-
-def _addresses(bound: Bound) -> tuple[str, str]:
-    return bound.address, bound.registration.instance
 
 
 def _timeout(call: Call, bound: Bound, limits: Limits) -> float:

@@ -16,7 +16,7 @@ CallNext = Callable[[], Awaitable[object]]
 Watch = Callable[[Callable[[PolicyContext], object]], Callable[[PolicyContext], object]]
 
 REMEMBERED: Final = 64
-"""Verdicts of plain answers that a chain keeps ready; five policies have no more."""
+"""Verdicts of plain answers that a chain keeps ready; six policies have no more."""
 
 
 class Vote:

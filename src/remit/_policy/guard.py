@@ -92,19 +92,5 @@ class Withheld(Policy, name="guard"):
         return _HIDE if ctx.capability is not None and ctx.capability.id in self._ids else _EXPOSE
 
 
-class Nowhere(Policy, name="nowhere"):
-    """Hides everything: stands for what hides a component, where there is none (SPEC 4.7)."""
-
-    @quick
-    def discover(self, ctx: PolicyContext) -> Decision:
-        """Ask of a principal what nobody has, as a policy over a component may."""
-        principal = ctx.principal
-        return _EXPOSE if principal is not None and _NOBODYS in principal.grants else _HIDE
-
-
-NOWHERE: Final = (Nowhere(), Nowhere())
-"""As many as a component and its capability have between them, one more or less."""
-
-_NOBODYS: Final = "\0"
 _EXPOSE: Final = Expose()
 _HIDE: Final = Hide()

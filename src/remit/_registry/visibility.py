@@ -13,7 +13,7 @@ from remit._model.effects import Confirmation
 from remit._model.pattern import Patterns
 from remit._policy.chain import Vote
 from remit._policy.decision import Disable, Hide
-from remit._policy.guard import NOWHERE
+from remit._policy.nowhere import NOWHERE
 from remit._registry.entered import Raised
 from remit._registry.state import Bound, Offers
 from remit._registry.viewer import Viewer

@@ -25,6 +25,7 @@ from remit.errors import DefinitionCode, DefinitionError
 _REF: Final = re.compile(r"#/\$defs/(.+)")
 # Nodes inside one another while walking, unions and references too; far above any schema that passes.
 _MAX_WALK: Final = 64
+_LIMITS: Final = Limits()
 
 Node = dict[str, Json]
 
@@ -77,11 +78,10 @@ class _Rewriter:
         result = self._node(self._source, "")
         if self._defs:
             result["$defs"] = cast(Json, {name: self._defs[name] for name in self._names.values()})
-        limits = Limits()
-        if self._height(result) > limits.depth:
+        if self._height(result) > _LIMITS.depth:
             raise self._too_deep("")
-        if len(canonical(result)) > limits.schema_bytes:
-            raise self._refuse("", f"more than {limits.schema_bytes} bytes", "fewer fields, or shorter descriptions")
+        if len(canonical(result)) > _LIMITS.schema_bytes:
+            raise self._refuse("", f"more than {_LIMITS.schema_bytes} bytes", "fewer fields, or shorter descriptions")
         try:
             compile_schema(result)
         except ValueError:
@@ -94,7 +94,7 @@ class _Rewriter:
         return _error(self._subject, path, found, write)
 
     def _too_deep(self, path: str) -> DefinitionError:
-        return self._refuse(path, f"more than {Limits().depth} levels of nesting", "a flatter type")
+        return self._refuse(path, f"more than {_LIMITS.depth} levels of nesting", "a flatter type")
 
     # One node
 

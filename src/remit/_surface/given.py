@@ -8,7 +8,6 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
-from remit._contract.moved import stop_if_strict
 from remit._contract.options import DOORS
 from remit._model.consumer import Principal
 from remit._model.pattern import Patterns
@@ -68,7 +67,6 @@ def check_given(given: Given) -> None:
     _check_within(given.within)
     _check_planes(given)
     _check_policies(given)
-    stop_if_strict(given.authority.operations, given.procedures)
 
 
 def wrong(name: str, meant: str, found: object, do: str) -> TypeError:

@@ -13,7 +13,7 @@ from remit._base.digest import keyed_hex
 from remit._base.threads import Threads
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import RequestRecord
-from remit._contract.moved import Move, moves_of
+from remit._contract.moved import Move, moves_of, refuse_moved
 from remit._invocation import (
     admit,
     authorize,
@@ -37,8 +37,8 @@ from remit._model.consumer import Consumer
 from remit._model.ids import SurfaceId
 from remit._policy.chain import Chain, Watch
 from remit._policy.context import Counters
-from remit._policy.guard import NOWHERE
 from remit._policy.meters import Meters
+from remit._policy.nowhere import NOWHERE
 from remit._registry.entered import Entered
 from remit._registry.guarded import Guarded
 from remit._registry.probing import Probing, Shown
@@ -98,6 +98,7 @@ class Errands:
 def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired:
     """Build every part; `gone` ends the surface when its person has gone."""
     check_given(given)
+    moves = _moves(given)
     clock, limits = given.clock, given.limits
     audit = AuditLog(surface_id, clock)
     hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
@@ -116,7 +117,6 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         enter=given.within,
         decider_now=lambda decider: viewers.still_deciding(decider),  # noqa: PLW0108 - viewers are made later
     )
-    moves = moves_of(given.authority.operations, given.procedures)
     site = Site(
         exposure=given.authority.exposure.doors,
         narrowed=patterns_of(given.exposure),
@@ -274,6 +274,14 @@ class _Joined:
             return keyed_hex(key, canonical([*parts, call.key[0], call.key[1], call.key[3]]))
 
         return make
+
+
+def _moves(given: Given) -> tuple[Move, ...]:
+    """What the backend no longer offers as recorded; of a strict one there is none that does not fit."""
+    moves = moves_of(given.authority.operations, given.procedures)
+    if given.procedures is not None and given.procedures.strict_backend:
+        refuse_moved(moves)
+    return moves
 
 
 def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow, moves: tuple[Move, ...]) -> Findings:

@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from remit.cli.report import counted
+
 _LABEL: Final = 10
 
 
@@ -35,8 +37,8 @@ def as_text(found: Sequence[Diagnosis]) -> str:
     """A line each, why and what to do below it, and the count."""
     lines = [_text(each) for each in found]
     bad = sum(not each.ok for each in found)
-    counted = f"{bad} {'finding' if bad == 1 else 'findings'}, {len(found) - bad} of {len(found)} checks are well"
-    return "\n".join([*lines, counted])
+    total = f"{counted(bad, 'finding', 'findings')}, {len(found) - bad} of {len(found)} checks are well"
+    return "\n".join([*lines, total])
 
 
 def _text(each: Diagnosis) -> str:

@@ -7,7 +7,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-_PASSED_OVER: Final = frozenset({"__pycache__", "node_modules", "site-packages", "tests", "test", "docs"})
+from remit.cli.walking import own_files
+
+_NO_APPLICATION: Final = frozenset({"tests", "test", "docs"})
 _MAKERS: Final = {"fastapi": "FastAPI", "starlette": "Starlette"}
 _USUAL: Final = ("app", "main")
 _SERVING: Final = frozenset({"ui.run", "uvicorn.run"})
@@ -170,19 +172,9 @@ def _is_page(framework: Framework, decorator: ast.expr) -> bool:
     return name == "ui.page" if framework is Framework.NICEGUI else name.rpartition(".")[2] == "get"
 
 
-def _sources(root: Path) -> Iterator[Path]:
-    pending = [root]
-    while pending:
-        folder = pending.pop()
-        entries = sorted(folder.iterdir())
-        if any(entry.name == "pyvenv.cfg" for entry in entries):
-            continue
-        for entry in entries:
-            if entry.is_dir() and not entry.is_symlink():
-                if not entry.name.startswith(".") and entry.name not in _PASSED_OVER:
-                    pending.append(entry)
-            elif entry.suffix == ".py" and not entry.name.startswith("test_"):
-                yield entry
+def _sources(root: Path) -> list[Path]:
+    files = own_files(str(root), besides=_NO_APPLICATION)
+    return sorted(Path(each.path) for each in files if each.name.endswith(".py") and not each.name.startswith("test_"))
 
 
 def _read(root: Path, file: Path) -> _Source | None:

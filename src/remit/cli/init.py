@@ -11,6 +11,7 @@ from remit._contract.manifest import FILE_NAME
 from remit.cli.found import Application, applications
 from remit.cli.pasting import lines_for, notes, summary
 from remit.cli.project import could_not_run
+from remit.cli.report import counted
 from remit.compiler.project import PYPROJECT
 from remit.errors import Finding
 
@@ -76,7 +77,7 @@ def init(start: Path, file: Path | None) -> None:
     """
     root = _root(start.resolve())
     application = _application(root, file)
-    pages = f"{application.page_count} {'page' if application.page_count == 1 else 'pages'}"
+    pages = counted(application.page_count, "page", "pages")
     _say("found", f"{application.framework} in {application.path}, {pages}")
     wrote: list[str] = []
     kept: list[str] = []

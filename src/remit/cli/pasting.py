@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from remit.cli.found import Application, Framework, Page
+from remit.cli.report import counted
 
 GUARD: Final = 'if __name__ in {"__main__", "__mp_main__"}:'
 
@@ -22,7 +23,8 @@ class Lines:
 def summary(application: Application) -> str:
     """`into app.py: the 2 lines of "attach"; into one page: 1 line of "mount"`."""
     attach, mount = (len(_lines(application, what).splitlines()) for what in ("attach", "mount"))
-    return f'into {application.path}: the {_counted(attach)} of "attach"; into one page: {_counted(mount)} of "mount"'
+    first, second = (counted(number, "line", "lines") for number in (attach, mount))
+    return f'into {application.path}: the {first} of "attach"; into one page: {second} of "mount"'
 
 
 def lines_for(application: Application) -> list[Lines]:
@@ -81,10 +83,6 @@ def _component(page: Page | None) -> str:
     kind = re.sub("[^a-z0-9]+", "-", name.removesuffix("Page").lower()).strip("-")
     type_name = f"{kind}.page" if kind[:1].isalpha() else f"page-{kind}.page"
     return _COMPONENT.format(name=name, type=type_name)
-
-
-def _counted(number: int) -> str:
-    return f"{number} {'line' if number == 1 else 'lines'}"
 
 
 _COMPONENT: Final = '''\

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from remit.cli.report import counted
 from remit.compiler import Compiled, compile_project, find_root
 from remit.errors import CompileError, Finding
 
@@ -35,5 +36,5 @@ def could_not_run(findings: Iterable[Finding]) -> NoReturn:
     shown = list(findings)
     for finding in shown:
         click.echo(str(finding), err=True)
-    click.echo(f"{len(shown)} {'finding' if len(shown) == 1 else 'findings'}", err=True)
+    click.echo(counted(len(shown), "finding", "findings"), err=True)
     sys.exit(COULD_NOT_RUN)

@@ -135,16 +135,17 @@ def _attempts(block: Block) -> int:
 def counts(manifest: Manifest) -> str:
     """`3 capabilities of 1 component, 1 operation`."""
     parts = [
-        _counted(len(manifest.capabilities), "capability", "capabilities")
+        counted(len(manifest.capabilities), "capability", "capabilities")
         + " of "
-        + _counted(len(manifest.components), "component", "components")
+        + counted(len(manifest.components), "component", "components")
     ]
     if manifest.operations:
-        parts.append(_counted(len(manifest.operations), "operation", "operations"))
+        parts.append(counted(len(manifest.operations), "operation", "operations"))
     return ", ".join(parts)
 
 
-def _counted(number: int, one: str, many: str) -> str:
+def counted(number: int, one: str, many: str) -> str:
+    """`1 capability`, `2 capabilities`."""
     return f"{number} {one if number == 1 else many}"
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from remit._contract.capability import Capability
-from remit._contract.component import Component, declaration_of
+from remit._contract.component import declaration_of
 from remit._contract.distribution import Distribution, owner_of
 from remit.compiler.external import Foreign, shown
-from remit.compiler.live import Reach, resolved
+from remit.compiler.live import Reach, loaded_classes, resolved
 from remit.errors import Finding
 
 
@@ -46,7 +46,7 @@ class _Meeting:
         self._findings: list[Finding] = []
 
     def run(self) -> Met:
-        for cls in _loaded():
+        for cls in loaded_classes():
             declaration = declaration_of(cls)
             if declaration is not None:
                 for base in _sources(cls):
@@ -92,14 +92,6 @@ class _Meeting:
             return
         found = self._found.setdefault(owner.name, _Found(distribution=owner))
         (found.components if declares else found.extends).add(type_name)
-
-
-def _loaded() -> Iterator[type]:
-    pending: list[type] = list(Component.__subclasses__())
-    while pending:
-        cls = pending.pop(0)
-        pending.extend(cls.__subclasses__())
-        yield cls
 
 
 def _sources(cls: type) -> Iterator[type]:

@@ -46,8 +46,7 @@ class Graph:
     """Every module reached from the entries, by name and in the order in which they were reached.
 
     `roots` are the folders that imports start from; `folders` are those of each package, several for one without an
-    `__init__.py`.
-    `foreign` are the names of the modules that lie `outside`, in approved distributions.
+    `__init__.py`. `foreign` are the names of the modules that lie `outside`, in approved distributions.
     """
 
     roots: tuple[Path, ...]

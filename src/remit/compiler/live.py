@@ -130,13 +130,19 @@ def loaded_modules(files: Iterable[Path]) -> dict[Path, ModuleType]:
     return found
 
 
-def _classes(reach: Reach) -> Iterator[tuple[str, type]]:
-    gc.collect()  # the first class of a `@dataclass(slots=True)` is garbage that `__subclasses__` still shows
-    chosen: dict[tuple[str, str, str], type] = {}
+def loaded_classes() -> Iterator[type]:
+    """Every class below `Component` that this process holds, the outer ones first."""
     pending: list[type] = list(Component.__subclasses__())
     while pending:
         cls = pending.pop(0)
         pending.extend(cls.__subclasses__())
+        yield cls
+
+
+def _classes(reach: Reach) -> Iterator[tuple[str, type]]:
+    gc.collect()  # the first class of a `@dataclass(slots=True)` is garbage that `__subclasses__` still shows
+    chosen: dict[tuple[str, str, str], type] = {}
+    for cls in loaded_classes():
         declaration = declaration_of(cls)
         if declaration is None or (path := _path_of(cls, declaration, reach)) is None:
             continue

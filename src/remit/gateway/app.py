@@ -13,7 +13,7 @@ from remit._base.clock import Clock, SystemClock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._contract.authority import Authority
-from remit._contract.moved import stop_if_strict
+from remit._contract.moved import moves_of, refuse_moved
 from remit._model.consumer import Consumer, ConsumerKind, Principal
 from remit._model.request_view import CancelCause
 from remit._policy.guard import Guard as MountGuard
@@ -66,7 +66,8 @@ class Gateway:
     ) -> None:
         if not isinstance(authority, Authority):
             raise TypeError("Gateway(authority, …) needs an Authority: Authority.load(beside=__file__)")
-        stop_if_strict(authority.operations, procedures)
+        if procedures is not None and procedures.strict_backend:
+            refuse_moved(moves_of(authority.operations, procedures))
         self._authority = authority
         self._procedures = procedures
         self._policies = tuple(policies)

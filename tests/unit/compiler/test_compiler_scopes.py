@@ -1,33 +1,13 @@
 """Where a name counts: scopes, namespace packages, imports under other names, two places for one id (SPEC 13.2)."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from remit.compiler.declared import DeclaredComponent
 from remit.compiler.extract import extract
 from remit.compiler.graph import load_graph
 from remit.errors import Finding
-
-WriteProject = Callable[..., Path]
-TABLE = '''
-from remit import Component, observation
-
-class Table(Component, type="t.table"):
-    """A table."""
-
-    @observation
-    def read(self) -> int:
-        """Read."""
-        return 1
-'''
-
-
-def components(root: Path, *roots: str) -> dict[str, DeclaredComponent]:
-    extraction = extract(load_graph(root, ["app"], [root, *(root / each for each in roots)]))
-    assert extraction.findings == []
-    return {each.type: each for each in extraction.components}
+from tests.unit.compiler.reading import TABLE, WriteProject, components
 
 
 def findings(root: Path) -> list[Finding]:
@@ -188,7 +168,7 @@ def test_packages_without_an_init_are_followed_over_all_roots(write_project: Wri
             "src/shop/views/table.py": TABLE.replace("t.table", "t.hidden"),
         },
     )
-    assert sorted(components(root, "src")) == ["t.other", "t.rows", "t.table"]
+    assert sorted(components(root, roots=["src"])) == ["t.other", "t.rows", "t.table"]
 
 
 @pytest.mark.requirement("13.2-every-import-is-followed")
@@ -197,7 +177,7 @@ def test_a_package_with_an_init_is_in_one_place(write_project: WriteProject) -> 
         app="import shop.table\n",
         files={"shop/__init__.py": "", "src/shop/table.py": TABLE, "src/shop/__init__.py": ""},
     )
-    assert components(root, "src") == {}
+    assert components(root, roots=["src"]) == {}
 
 
 @pytest.mark.requirement("13.2-every-import-is-followed")

@@ -1,33 +1,10 @@
 """What the static pass reads: imports of every kind, bindings, literals, inheritance (SPEC 13.2)."""
 # ruff: noqa: E501 - a program of one line reads better whole
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
-from remit.compiler.declared import DeclaredComponent
-from remit.compiler.extract import extract
 from remit.compiler.graph import load_graph
-
-WriteProject = Callable[..., Path]
-TABLE = '''
-from remit import Component, observation
-
-class Table(Component, type="t.table"):
-    """A table."""
-
-    @observation
-    def read(self) -> int:
-        """Read."""
-        return 1
-'''
-
-
-def components(root: Path, *entries: str) -> dict[str, DeclaredComponent]:
-    extraction = extract(load_graph(root, entries or ("app",), [root]))
-    assert extraction.findings == []
-    return {each.type: each for each in extraction.components}
+from tests.unit.compiler.reading import TABLE, WriteProject, components
 
 
 @pytest.mark.requirement("13.2-every-import-is-followed")

@@ -5,7 +5,6 @@ still under way would take the first one's place: one of them would wait for eve
 """
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Final
 
@@ -16,10 +15,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from remit._base.boundary import NotJson, take
 from remit._base.clock import Clock
-from remit.adapters.mcp.meta import to_error_result
-from remit.errors import Issue, invalid_input
+from remit.adapters.mcp.surrogates import broken_call, invalid
 
 REQUEST: Final = "remit.request"
 """The key in an ASGI scope under which a request of a handshake session has its `Underway`."""
@@ -75,8 +72,8 @@ class RequestIds:
         read = _Read(receive)
         body = await read.whole(self._body_bytes)
         id = _request_id(body)
-        if id is None and (odd := _call_of_no_text(body)) is not None:
-            await _invalid(*odd)(scope, read, send)
+        if id is None and (odd := broken_call(body)) is not None:
+            await invalid(*odd)(scope, read, send)
             return
         if id is None:
             await self._app(scope, read, send)
@@ -143,40 +140,6 @@ def _request_id(body: bytes) -> str | int | None:
         return None
     id = message.get("id") if isinstance(message, dict) and "method" in message else None
     return id if isinstance(id, str | int) and not isinstance(id, bool) else None
-
-
-def _call_of_no_text(body: bytes) -> tuple[str | int, Issue] | None:
-    """The id of a tool call that is JSON by its grammar and holds what no text can: half of a surrogate pair.
-
-    The library's parser refuses it whole, as no message at all; to an agent it is input like any other that is wrong.
-    """
-    if b"\\u" not in body:
-        return None
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or message.get("method") != "tools/call":
-        return None
-    id, params = message.get("id"), message.get("params")
-    if not isinstance(id, str | int) or isinstance(id, bool) or _wrong(id) is not None:
-        return None
-    issue = _wrong(params.get("arguments") if isinstance(params, dict) else None)
-    return id, Issue(path="", message="holds text with a lone surrogate") if issue is None else issue
-
-
-def _wrong(value: object) -> Issue | None:
-    try:
-        take(value)
-    except NotJson as problem:
-        return Issue(path=problem.path, message=problem.reason)
-    return None
-
-
-def _invalid(id: str | int, issue: Issue) -> Response:
-    told = to_error_result(invalid_input([issue])).model_dump(mode="json", by_alias=True, exclude_none=True)
-    body = orjson.dumps({"jsonrpc": "2.0", "id": id, "result": told})
-    return Response(body, status_code=200, media_type="application/json")
 
 
 def _refusal(id: str | int) -> Response:

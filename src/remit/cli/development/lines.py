@@ -8,6 +8,7 @@ import click
 
 from remit._contract.manifest import Manifest
 from remit.cli.drift_report import COLOURS, names_of
+from remit.cli.report import counted
 from remit.compiler import Change, Drift, Drifted
 from remit.errors import CompileError, Finding
 
@@ -59,8 +60,7 @@ def _told(manifest: Manifest) -> str:
     if not types:
         return "no component yet"
     shown = ", ".join(types[:_TYPES]) + (f" and {len(types) - _TYPES} more" if len(types) > _TYPES else "")
-    number = len(manifest.capabilities)
-    return f"{shown}: {number} {'capability' if number == 1 else 'capabilities'}"
+    return f"{shown}: {counted(len(manifest.capabilities), 'capability', 'capabilities')}"
 
 
 def _change(change: Change, name: str) -> str:

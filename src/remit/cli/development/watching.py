@@ -1,17 +1,15 @@
 """What of a project is looked at for changes: its sources, its settings, and the documents catalogues are made of."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from remit._contract.manifest import FILE_NAME
+from remit.cli.walking import own_files
 from remit.compiler.project import PYPROJECT
 
 _DOCUMENTS: Final = frozenset({".json", ".yaml", ".yml"})
-_PASSED_OVER: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
-_ENVIRONMENT: Final = "pyvenv.cfg"
 
 _Stamps = frozenset[tuple[str, int, int]]
 
@@ -31,7 +29,7 @@ def look(root: Path) -> Seen:
     """Look at a project once; hidden folders, environments and installed packages are passed over."""
     code: set[tuple[str, int, int]] = set()
     rest: set[tuple[str, int, int]] = set()
-    for file in _files(str(root)):
+    for file in own_files(str(root)):
         kind = os.path.splitext(file.name)[1]
         wanted = code if kind == ".py" else rest if kind in _DOCUMENTS or file.name == PYPROJECT else None
         if wanted is None or file.name == FILE_NAME:
@@ -42,20 +40,3 @@ def look(root: Path) -> Seen:
             continue
         wanted.add((file.path, stat.st_mtime_ns, stat.st_size))
     return Seen(code=frozenset(code), rest=frozenset(rest))
-
-
-def _files(folder: str) -> Iterator[os.DirEntry[str]]:
-    pending = [folder]
-    while pending:
-        try:
-            entries = list(os.scandir(pending.pop()))
-        except OSError:
-            continue
-        if any(entry.name == _ENVIRONMENT for entry in entries):
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                if not entry.name.startswith(".") and entry.name not in _PASSED_OVER:
-                    pending.append(entry.path)
-            else:
-                yield entry

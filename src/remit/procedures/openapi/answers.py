@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import cached_property
 from typing import Final, TypeAlias, cast
 
 import orjson
@@ -45,16 +46,30 @@ class Answer:
 ErrorMap: TypeAlias = Callable[[Answer], BackendError | None]
 
 
+class Declared:
+    """One declared error, which is read when the first such answer comes: most never do."""
+
+    def __init__(self, document: Document, response: Node, subject: str) -> None:
+        self._document = document
+        self._response = response
+        self._subject = subject
+
+    @cached_property
+    def judge(self) -> Validator | None:
+        """Judges its bodies; None where nothing is said of them, or nothing that can be judged."""
+        return _error_judge(self._document, self._response, self._subject)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answers:
     """The declared answers of one operation.
 
-    `output` is the schema of a success, None when nothing is said of it; `errors` judges bodies of declared errors, by
-    status, `4XX` or `default`.
+    `output` is the schema of a success, None when nothing is said of it; `errors` are the declared errors, by status,
+    `4XX` or `default`.
     """
 
     output: Mapping[str, Json] | None
-    errors: Mapping[str, Validator]
+    errors: Mapping[str, Declared]
     names: Names
 
     def value(self, received: Received) -> Json:
@@ -87,8 +102,9 @@ class Answers:
 
     def _is_declared(self, status: int, body: Json) -> bool:
         for key in (str(status), f"{status // 100}XX", "default"):
-            if key in self.errors:
-                return self.errors[key].is_valid(body)
+            declared = self.errors.get(key)
+            if declared is not None and declared.judge is not None:
+                return declared.judge.is_valid(body)
         return False
 
 
@@ -101,12 +117,11 @@ def read_answers(document: Document, operation: Node, names: Names, *, checked: 
     success = [declared[key] for key in sorted(declared) if key.startswith("2")]
     if not success and "DEFAULT" in declared:
         success = [declared["DEFAULT"]]
-    errors: dict[str, Validator] = {}
-    for key, response in declared.items():
-        if not key.startswith(("1", "2", "3")):
-            judge = _error_judge(document, response, subject)
-            if judge is not None:
-                errors["default" if key == "DEFAULT" else key] = judge
+    errors = {
+        "default" if key == "DEFAULT" else key: Declared(document, response, subject)
+        for key, response in declared.items()
+        if not key.startswith(("1", "2", "3"))
+    }
     output = _output(document, success, subject) if checked else None
     return Answers(output=output, errors=errors, names=names)
 

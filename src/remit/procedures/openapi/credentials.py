@@ -7,11 +7,11 @@ from typing import Final, TypeAlias
 
 from remit._model.context import Context
 from remit.procedures.errors import NotSent
+from remit.procedures.openapi.parameters import TOKEN
 
 Given: TypeAlias = Mapping[str, str] | None
 Source: TypeAlias = Callable[[Context], Given | Awaitable[Given]]
 
-_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 _VALUE: Final = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _UNAUTHORIZED: Final = 401
 _OF_THE_CONNECTION: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "content-type"})
@@ -62,6 +62,6 @@ class Credentials:
 def _names(headers: Iterable[str]) -> frozenset[str]:
     names = [headers] if isinstance(headers, str) else list(headers)
     for name in names:
-        if not _NAME.fullmatch(name) or name.lower() in _OF_THE_CONNECTION:
+        if not TOKEN.fullmatch(name) or name.lower() in _OF_THE_CONNECTION:
             raise ValueError(f"Credentials: {name[:80]!r} is no header of a credential")
     return frozenset(name.lower() for name in names)

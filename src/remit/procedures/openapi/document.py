@@ -41,7 +41,7 @@ class Document:
             raise OperationRefused(f"it refers to another document: {reference[:80]!r}")
         here: Json = self.root
         for step in reference[2:].split("/"):
-            key = unquote(step).replace("~1", "/").replace("~0", "~")
+            key = unescaped(step)
             if isinstance(here, dict) and key in here:
                 here = here[key]
             elif isinstance(here, list) and key.isdecimal() and int(key) < len(here):
@@ -60,6 +60,11 @@ class Document:
                 return node
             node = self.target(reference)
         raise OperationRefused("its references lead in a circle")
+
+
+def unescaped(step: str) -> str:
+    """One step of a reference as the key it means (RFC 6901, in the fragment of an address)."""
+    return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def read_document(source: Source, *, folder: Path) -> Document:

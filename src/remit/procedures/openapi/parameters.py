@@ -11,7 +11,9 @@ from remit.procedures.openapi.document import Document, Node
 from remit.procedures.openapi.refusal import OperationRefused
 from remit.procedures.openapi.schemas import Converter, without_null
 
-_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
+TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
+"""The name of a header or a cookie (RFC 9110)."""
+
 _NOT_THE_AGENTS: Final = frozenset({"accept", "content-type", "authorization"})
 _REFUSED_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "keep-alive"}
@@ -129,7 +131,7 @@ def _described(schema: Node, node: Node) -> Node:
 
 def _check_name(name: str, place: str) -> None:
     if place in ("header", "cookie"):
-        if not _TOKEN.fullmatch(name):
+        if not TOKEN.fullmatch(name):
             raise OperationRefused("a name that cannot be written there")
         if place == "header" and name.lower() in _REFUSED_HEADERS:
             raise OperationRefused("belongs to the connection, not to a call")

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, cast
 from remit._base.boundary import SAFE_INTEGER, Json
 from remit._schema.judge import FORMATS, pattern_is_linear
 from remit._schema.vocabulary import ANNOTATIONS, KEYWORDS
-from remit.procedures.openapi.document import Document, Node
+from remit.procedures.openapi.document import Document, Node, unescaped
 from remit.procedures.openapi.refusal import OperationRefused
 
 Direction: TypeAlias = Literal["sent", "answered"]
@@ -75,8 +75,9 @@ class Converter:
 
     def _reference(self, schema: Node) -> Node:
         pointer = cast(str, schema["$ref"])
-        key = pointer.removeprefix(_COMPONENT) if pointer.startswith(_COMPONENT) else pointer.removeprefix("#/")
-        key = key.replace("~1", "/").replace("~0", "~").replace("%20", " ")
+        key = unescaped(
+            pointer.removeprefix(_COMPONENT) if pointer.startswith(_COMPONENT) else pointer.removeprefix("#/")
+        )
         if key in self._open and self._direction == "answered":
             return {}  # what an answer holds further down is not said
         if key not in self.defs:
