@@ -1,9 +1,8 @@
 """What a document says of answers, and what one answer means (SPEC 10.5, 10.6)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Final, TypeAlias, cast
 
@@ -15,11 +14,12 @@ from remit._schema.subset import to_subset
 from remit._schema.validate import Validator
 from remit.errors import DefinitionError, Issue
 from remit.procedures.errors import BackendError
+from remit.procedures.http.answer import seconds_of
+from remit.procedures.http.sending import Received
 from remit.procedures.openapi.document import Document, Node
 from remit.procedures.openapi.fields import Slot
 from remit.procedures.openapi.refusal import OperationRefused
 from remit.procedures.openapi.schemas import Converter
-from remit.procedures.openapi.sending import Received
 
 Names: TypeAlias = Mapping[Slot, str]
 
@@ -32,18 +32,6 @@ _MESSAGES: Final = ("msg", "message", "detail", "reason")
 _TEXTS: Final = frozenset(
     {"code", "status", "message", "detail", "title", "type", "instance", "error", "defined", *_ENTRIES}
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """An answer that is no success, for `errors=`: its status, its heads by lower-cased name, its body if JSON."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: Json
-
-
-ErrorMap: TypeAlias = Callable[[Answer], BackendError | None]
 
 
 class Declared:
@@ -97,7 +85,7 @@ class Answers:
             issues=issues,
             code=code,
             data=data,
-            retry_after=_seconds(received.headers.get("retry-after"), now),
+            retry_after=seconds_of(received.headers.get("retry-after"), now),
         )
 
     def _is_declared(self, status: int, body: Json) -> bool:
@@ -193,18 +181,6 @@ def _text(received: Received) -> str:
         return received.body.decode(charset)
     except (LookupError, UnicodeDecodeError):
         raise NotJson("the answer is no text of its own charset") from None
-
-
-def _seconds(value: str | None, now: datetime) -> float | None:
-    """`Retry-After`, in seconds or as a date."""
-    if value is None:
-        return None
-    if value.isascii() and value.isdecimal():
-        return float(value[:12])
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
-    except (ValueError, TypeError):
-        return None
 
 
 def _declared(body: Mapping[str, Json]) -> tuple[str | None, Json]:

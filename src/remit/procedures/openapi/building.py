@@ -9,6 +9,7 @@ from remit._base.text import first_paragraph
 from remit._model.effects import DEFAULTS
 from remit._model.ids import check_domain_id
 from remit.errors import DefinitionError
+from remit.procedures.http.way import Way
 from remit.procedures.listing import (
     checked_confirmation,
     checked_description,
@@ -16,12 +17,12 @@ from remit.procedures.listing import (
     checked_tags,
     wrong,
 )
-from remit.procedures.openapi.address import Address, server_path
 from remit.procedures.openapi.answers import read_answers
 from remit.procedures.openapi.document import Document, Node
-from remit.procedures.openapi.operation import OpenAPIOperation, Operation, Way
+from remit.procedures.openapi.operation import OpenAPIOperation, Operation
 from remit.procedures.openapi.refusal import OperationRefused
 from remit.procedures.openapi.request import request_form
+from remit.procedures.openapi.servers import server_path
 
 METHODS: Final = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
 _DESCRIPTION: Final = 300
@@ -29,12 +30,9 @@ _DESCRIPTION: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """What one build needs beside the document: the place errors name, the fixed address if there is one, the way."""
+    """What one build needs beside the document: the place errors name, and the way."""
 
     place: str
-    base: Address | None
-    filled: frozenset[str]
-    cookies: bool
     way: Way
 
 
@@ -47,7 +45,8 @@ def build(document: Document, name: str, said: Operation, with_: Build) -> OpenA
     confirmation = checked_confirmation(subject, with_.place, effect, said.confirmation)
     tags = checked_tags(subject, with_.place, said.tags)
     method, path = _named(document, said.request)
-    form = request_form(document, method, path, filled=with_.filled, cookies=with_.cookies, subject=subject)
+    cookies = "cookie" not in with_.way.allowed
+    form = request_form(document, method, path, filled=with_.way.filled, cookies=cookies, subject=subject)
     item = document.followed(cast("dict[str, Json]", document.root["paths"])[path])
     operation = document.followed(item[method.lower()])
     servers = operation.get("servers") or item.get("servers") or document.root.get("servers")
@@ -61,7 +60,7 @@ def build(document: Document, name: str, said: Operation, with_: Build) -> OpenA
         request=f"{method} {path}" + ("" if form.body is None else f" {form.body.media}"),
         form=form,
         answers=read_answers(document, operation, form.names, checked=said.check_output, subject=subject),
-        prefix=server_path(servers, with_.base),
+        prefix=server_path(servers, with_.way.fixed),
         way=with_.way,
     )
 

@@ -2,27 +2,22 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self, TypeAlias, cast
+from typing import Self, cast
 
-from remit._base.clock import Clock, SystemClock
-from remit.errors import DefinitionCode, DefinitionError
+from remit._base.clock import Clock
 from remit.procedures.catalogue import Catalogue
-from remit.procedures.openapi.address import Address, address_of
-from remit.procedures.openapi.answers import ErrorMap
+from remit.procedures.http.answer import ErrorMap
+from remit.procedures.http.circuit import CircuitStatus
+from remit.procedures.http.credentials import Credentials
+from remit.procedures.http.sending import App
+from remit.procedures.http.way import BaseURL, Said, way_of
 from remit.procedures.openapi.building import Build, build, operations_of
-from remit.procedures.openapi.circuit import Circuit, CircuitStatus
-from remit.procedures.openapi.credentials import Credentials
 from remit.procedures.openapi.document import Source, read_document
-from remit.procedures.openapi.operation import OpenAPIOperation, Operation, Way
+from remit.procedures.openapi.operation import OpenAPIOperation, Operation
 from remit.procedures.openapi.refusal import OperationRefused
-from remit.procedures.openapi.sending import App, Sender
-
-BaseURL: TypeAlias = str | Callable[[], str]
-
-_IN_PROCESS: Final = "http://localhost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,32 +70,22 @@ class OpenAPI(Catalogue):
         place = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
         self._document = read_document(source, folder=Path(caller.f_code.co_filename).parent)
         self._strict = strict_backend
-        clock = SystemClock() if clock is None else clock
-        app = _app_of(source) if app is None else app
-        if base_url is None:
-            if app is None:
-                raise _wrong(place, "has no base_url", 'say where requests go: base_url="https://…"')
-            base_url = _IN_PROCESS
-        fixed = None if callable(base_url) else _address(base_url, place)
-        self._circuit = Circuit(clock, failures=circuit_failures, pause_s=circuit_pause_s)
-        self._sender = Sender(app, timeout_s=timeout_s)
-        header = None if idempotency_header is None else idempotency_header.lower()
-        allowed = frozenset[str]() if credentials is None else credentials.names
-        self._build = Build(
-            place=place,
-            base=fixed,
-            filled=allowed | (frozenset() if header is None else {header}),
-            cookies="cookie" not in allowed,
-            way=Way(
-                sender=self._sender,
-                circuit=self._circuit,
-                clock=clock,
-                address=_Addresses(base_url, place) if callable(base_url) else _Fixed(fixed),
+        self._way = way_of(
+            Said(
+                subject="OpenAPI(…)",
+                place=place,
+                base_url=base_url,
+                app=_app_of(source) if app is None else app,
                 credentials=credentials,
-                idempotency_header=None if header is None else header.encode(),
                 errors=errors,
-            ),
+                idempotency_header=idempotency_header,
+                timeout_s=timeout_s,
+                circuit_failures=circuit_failures,
+                circuit_pause_s=circuit_pause_s,
+                clock=clock,
+            )
         )
+        self._build = Build(place=place, way=self._way)
         self._operations: dict[str, OpenAPIOperation] = {}
         self._refused: dict[str, str] = {}
         self._requests: dict[str, str] = {}
@@ -115,7 +100,7 @@ class OpenAPI(Catalogue):
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; a later call opens new ones."""
-        await self._sender.close()
+        await self._way.sender.close()
 
     def get(self, name: str) -> OpenAPIOperation | None:
         """The operation of that name, or None."""
@@ -137,7 +122,7 @@ class OpenAPI(Catalogue):
     @property
     def circuit(self) -> CircuitStatus:
         """Whether calls go out at present."""
-        return self._circuit.status()
+        return self._way.circuit.status()
 
     def offers(self) -> tuple[Offer, ...]:
         """All that the document has, in its order: what is listed, what was refused, and what nobody opted in."""
@@ -166,50 +151,8 @@ class OpenAPI(Catalogue):
         self._requests[name] = said.request
 
 
-class _Fixed:
-    """The one address that was configured."""
-
-    __slots__ = ("_address",)
-
-    def __init__(self, address: Address | None) -> None:
-        assert address is not None
-        self._address = address
-
-    def __call__(self) -> Address:
-        return self._address
-
-
-class _Addresses:
-    """The address that a function gives, read anew only when it gives another."""
-
-    __slots__ = ("_address", "_ask", "_place", "_url")
-
-    def __init__(self, ask: Callable[[], str], place: str) -> None:
-        self._ask = ask
-        self._place = place
-        self._url: str | None = None
-        self._address: Address | None = None
-
-    def __call__(self) -> Address:
-        url = self._ask()
-        if self._address is None or url != self._url:
-            self._url, self._address = url, _address(url, self._place)
-        return self._address
-
-
 def _app_of(source: object) -> App | None:
     """The application itself where the source is one: it has `openapi()` and can be called."""
     if callable(source) and callable(getattr(source, "openapi", None)):
         return cast(App, source)
     return None
-
-
-def _address(base_url: str, place: str) -> Address:
-    try:
-        return address_of(base_url)
-    except ValueError as problem:
-        raise _wrong(place, f"base_url: {problem}", "write base_url='https://fleet.example/api'") from problem
-
-
-def _wrong(place: str, rule: str, do: str) -> DefinitionError:
-    return DefinitionError(DefinitionCode.INVALID_DEFINITION, "OpenAPI(…)", rule, place=place, do=do)

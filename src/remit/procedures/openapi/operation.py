@@ -1,32 +1,29 @@
 """One opted-in operation: what its document says of it, and how a call of it runs (SPEC 10.2, 10.4)."""
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, cast
 
 from remit._base.boundary import Json, NotJson
-from remit._base.clock import Clock
 from remit._model.context import Context
 from remit._model.effects import Confirmation, Effect
 from remit._schema.validate import Validator
 from remit.errors import Issue
 from remit.procedures.catalogue import operation_hash
-from remit.procedures.errors import BackendError, NotSent
+from remit.procedures.errors import NotSent
+from remit.procedures.http.address import Address
+from remit.procedures.http.answer import Answer
+from remit.procedures.http.sending import Outgoing, Received
+from remit.procedures.http.way import Way
 from remit.procedures.listing import ConfirmationName, ServerEffect
-from remit.procedures.openapi.address import Address
-from remit.procedures.openapi.answers import Answer, Answers, ErrorMap
-from remit.procedures.openapi.circuit import Circuit
-from remit.procedures.openapi.credentials import Credentials
+from remit.procedures.openapi.answers import Answers
 from remit.procedures.openapi.refusal import ValueRefused
-from remit.procedures.openapi.request import Outgoing, RequestForm
-from remit.procedures.openapi.sending import Headers, Received, Sender
+from remit.procedures.openapi.request import RequestForm
 
 _UNPROCESSABLE: Final = 422
-_UNAVAILABLE: Final = 503
+_ACCEPT: Final = b"application/json, */*;q=0.5"
 _SUCCESS: Final = range(200, 300)
-_OUT_OF_ORDER: Final = frozenset({502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +43,6 @@ class Operation:
     description: str | None = field(default=None, kw_only=True)
     tags: Iterable[str] = field(default=(), kw_only=True)
     check_output: bool = field(default=True, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Way:
-    """The way to the backend that all operations of a catalogue share."""
-
-    sender: Sender
-    circuit: Circuit
-    clock: Clock
-    address: Callable[[], Address]
-    credentials: Credentials | None
-    idempotency_header: bytes | None
-    errors: ErrorMap | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,8 +91,10 @@ class OpenAPIOperation:
         circuit. BackendError for every other answer that is no success (SPEC 10.5).
         """
         outgoing, address = self._outgoing(input)
-        headers = await self._headers(context)
-        received = await self._through(address, outgoing, headers)
+        reads_only = self.effect.reads_only
+        headers = await self.way.headers(context, accept=_ACCEPT, reads_only=reads_only)
+        follow = reads_only and self.form.method == "GET"
+        received = await self.way.send(address, outgoing, headers, follow=follow)
         if received.status in _SUCCESS:
             return self.answers.value(received)
         if self.way.errors is not None and (said := self.way.errors(_told(received))) is not None:
@@ -124,31 +110,6 @@ class OpenAPIOperation:
         except ValueRefused as refused:
             issue = Issue(path=refused.field, message=refused.rule)
             raise NotSent(_UNPROCESSABLE, str(refused), issues=[issue]) from None
-
-    async def _headers(self, context: Context) -> Headers:
-        headers: Headers = [(b"accept", b"application/json, */*;q=0.5")]
-        if self.way.credentials is not None:
-            headers += await self.way.credentials.headers(context)
-        if self.way.idempotency_header is not None and not self.effect.reads_only:
-            headers.append((self.way.idempotency_header, context.idempotency_key.encode()))
-        return headers
-
-    async def _through(self, address: Address, outgoing: Outgoing, headers: Headers) -> Received:
-        circuit = self.way.circuit
-        wait_s = circuit.admit()
-        if wait_s is not None:
-            raise NotSent(_UNAVAILABLE, f"{address.origin} did not answer lately", retry_after=wait_s)
-        follow = self.effect.reads_only and self.form.method == "GET"
-        try:
-            received = await self.way.sender.send(address.origin, outgoing, headers, follow=follow)
-        except BackendError:
-            circuit.failed()
-            raise
-        except (asyncio.CancelledError, NotJson):
-            circuit.left()
-            raise
-        circuit.failed() if received.status in _OUT_OF_ORDER else circuit.answered()
-        return received
 
 
 def _told(received: Received) -> Answer:

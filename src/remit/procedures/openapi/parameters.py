@@ -1,18 +1,15 @@
 """Parameters as a document declares them: place, style, explode and shape, or why one cannot be sent (SPEC 10.6)."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, cast
 
 from remit._base.boundary import Json
+from remit.procedures.http.credentials import TOKEN
 from remit.procedures.openapi.document import Document, Node
 from remit.procedures.openapi.refusal import OperationRefused
 from remit.procedures.openapi.schemas import Converter, without_null
-
-TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
-"""The name of a header or a cookie (RFC 9110)."""
 
 _NOT_THE_AGENTS: Final = frozenset({"accept", "content-type", "authorization"})
 _REFUSED_HEADERS: Final = frozenset(

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from remit._base.boundary import Json
 from remit._schema.subset import to_subset
 from remit.errors import DefinitionError
+from remit.procedures.http.sending import Outgoing
 from remit.procedures.openapi.bodies import Body, read_body
 from remit.procedures.openapi.document import Document, Node
 from remit.procedures.openapi.fields import Slot, field_names
@@ -22,16 +23,6 @@ _IN_TEMPLATE: Final = re.compile(r"\{([^{}]+)\}")
 _LITERAL: Final = "/:@!$&'()*+,;=~%-._"
 _BODY: Final[Slot] = ("body", "body")
 _NESTED_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
-    """One request: the target as it stands in the request line, the heads it brings, and the body if there is one."""
-
-    method: str
-    target: bytes
-    headers: tuple[tuple[bytes, bytes], ...]
-    content: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

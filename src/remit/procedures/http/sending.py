@@ -15,8 +15,7 @@ import httpx2
 
 from remit._base.boundary import TooLarge
 from remit.procedures.errors import BackendError, NotSent
-from remit.procedures.openapi.address import Origin, origin_of
-from remit.procedures.openapi.request import Outgoing
+from remit.procedures.http.address import Origin, origin_of
 
 MAX_ANSWER: Final = 1024 * 1024
 
@@ -42,6 +41,16 @@ class App(Protocol):
     ) -> Awaitable[None]:
         """Answer one connection."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """One request: the target as it stands in the request line, the heads it brings, and the body if there is one."""
+
+    method: str
+    target: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    content: bytes | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

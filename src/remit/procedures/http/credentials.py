@@ -7,10 +7,12 @@ from typing import Final, TypeAlias
 
 from remit._model.context import Context
 from remit.procedures.errors import NotSent
-from remit.procedures.openapi.parameters import TOKEN
 
 Given: TypeAlias = Mapping[str, str] | None
 Source: TypeAlias = Callable[[Context], Given | Awaitable[Given]]
+
+TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
+"""The name of a header or a cookie (RFC 9110)."""
 
 _VALUE: Final = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _UNAUTHORIZED: Final = 401

@@ -1,0 +1,34 @@
+"""An answer that is no success, as the author of a catalogue may read it (SPEC 10.5)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeAlias
+
+from remit._base.boundary import Json
+from remit.procedures.errors import BackendError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer that is no success, for `errors=`: its status, its heads by lower-cased name, its body if JSON."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Json
+
+
+ErrorMap: TypeAlias = Callable[[Answer], BackendError | None]
+
+
+def seconds_of(value: str | None, now: datetime) -> float | None:
+    """`Retry-After`, in seconds or as a date."""
+    if value is None:
+        return None
+    if value.isascii() and value.isdecimal():
+        return float(value[:12])
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
+    except (ValueError, TypeError):
+        return None
