@@ -4,12 +4,13 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 from remit._model.effects import Effect
-from remit._model.pattern import Patterns
+from remit._model.pattern import Patterns, Scope
 from remit.errors import DefinitionError
 
 # Ids and tenants are parts of keys, of hashes and of lines that people read.
@@ -79,18 +80,20 @@ ConsumerKey = tuple[str, str | None, tuple[str, ...], str | None]
 class Consumer:
     """An identified agent-side client.
 
-    `scope` are patterns this session may reach (None: not restricted, and only in-process kinds may have it); `confirm`
-    names effects or patterns that always need a person for this consumer. `issuer`, `actors` and `grant` are set from a
-    verified delegation token; without one the actor is the id itself. An entry of `confirm` that is neither is a
-    ValueError: it would ask nobody. Ids are held as those of a `Principal`.
+    `scope` are patterns and regions that this session may reach (None: not restricted, and only in-process kinds may
+    have it), until the moment `until`, an aware time (None: as long as it is used); `confirm` names effects or patterns
+    that always need a person for this consumer. `issuer`, `actors`, `grant` and `until` are set from a verified
+    delegation token; without one the actor is the id itself. An entry of `confirm` that is neither is a ValueError: it
+    would ask nobody. Ids are held as those of a `Principal`.
     """
 
     id: str
     kind: ConsumerKind
     grants: frozenset[str]
-    scope: Patterns | None
+    scope: Scope | None
     confirm: tuple[str, ...]
     key: ConsumerKey
+    until: datetime | None
 
     def __init__(  # noqa: PLR0913 - one keyword a claim of a verified token
         self,
@@ -103,13 +106,15 @@ class Consumer:
         issuer: str | None = None,
         actors: tuple[str, ...] = (),
         grant: str | None = None,
+        until: datetime | None = None,
     ) -> None:
         of_kind = _kind(kind)
         object.__setattr__(self, "id", _id(id, "a Consumer"))
         object.__setattr__(self, "kind", of_kind)
         object.__setattr__(self, "grants", _names(grants, "Consumer.grants"))
-        object.__setattr__(self, "scope", None if scope is None else Patterns(scope))
+        object.__setattr__(self, "scope", None if scope is None else Scope(scope))
         object.__setattr__(self, "confirm", _confirm(confirm))
+        object.__setattr__(self, "until", _moment(until))
         chain = _chain(actors) or (id,)
         vouched = _optional(issuer, "Consumer.issuer"), _optional(grant, "Consumer.grant")
         object.__setattr__(self, "key", (of_kind.value, vouched[0], chain, vouched[1]))
@@ -153,6 +158,14 @@ def _kind(kind: object) -> ConsumerKind:
     if not isinstance(kind, str) or kind not in list(ConsumerKind):
         raise ValueError(f"Consumer(kind=…): {kind!r:.80} is none of {', '.join(ConsumerKind)}")
     return ConsumerKind(kind)
+
+
+def _moment(until: object) -> datetime | None:
+    if until is not None and not isinstance(until, datetime):
+        raise TypeError(f"Consumer.until is a datetime, not {type(until).__name__}")
+    if until is not None and until.tzinfo is None:
+        raise ValueError("Consumer.until has no time zone: a naive time is another moment on another machine")
+    return until
 
 
 def _id(id: object, whose: str) -> str:

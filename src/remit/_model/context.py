@@ -5,7 +5,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from remit._base.clock import Clock
 from remit._model.consumer import Consumer, Principal
+from remit._model.descriptor import Descriptor
 from remit._model.progress import Reporter
 
 
@@ -47,6 +49,35 @@ class LazySignal:
                 self._event = asyncio.Event()
             await self._event.wait()
         return True
+
+
+class ReadContext:
+    """Who looks at what: what a policy and `@x.records` are told. Read-only by agreement (SPEC 5.2, 11.6).
+
+    `principal` is None when nobody is signed in. `host` is the application's own value. `capability` and `instance` are
+    None when a made-up id was asked for. `door` is the kind of the consumer. There is no input here, by type.
+    """
+
+    __slots__ = ("capability", "clock", "consumer", "door", "host", "instance", "principal")
+
+    def __init__(  # noqa: PLR0913 - one keyword a fact; made on every call, so no dataclass with slow frozen fields
+        self,
+        *,
+        principal: Principal | None,
+        consumer: Consumer,
+        host: object,
+        clock: Clock,
+        capability: Descriptor | None,
+        instance: str | None,
+        door: str,
+    ) -> None:
+        self.principal = principal
+        self.consumer = consumer
+        self.host = host
+        self.clock = clock
+        self.capability = capability
+        self.instance = instance
+        self.door = door
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

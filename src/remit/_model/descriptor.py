@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from remit._model.effects import Confirmation, Effect, Kind
 from remit._model.ids import CapabilityId
 from remit._model.outcome import Untrusted
+from remit._model.record import PARAM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -16,7 +17,8 @@ class Descriptor:
     values), `overridable` those of them that an agent may fill instead, which have stayed. `confirmation` is
     the effective level: `always` for a grave effect that is required. `meta` is the author's own JSON, which nothing
     here reads; `untrusted` says that output and note hold text from outside the organisation, or names the fields of
-    the output that do (SPEC 3.3, 3.14).
+    the output that do (SPEC 3.3, 3.14). `record` is the kind of rows that a folded template acts on, None for
+    everything else; then the input has a required property `record`, their id (SPEC 11.6).
     """
 
     id: CapabilityId
@@ -36,6 +38,12 @@ class Descriptor:
     deprecated: bool = False
     meta: Mapping[str, object] | None = None
     untrusted: Untrusted = False
+    record: str | None = None
+
+    @property
+    def own_schema(self) -> Mapping[str, object]:
+        """The input's schema without the record, which is no field of the operation: as a page's agents see it."""
+        return self.input_schema if self.record is None else without_record(self.input_schema)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -53,3 +61,13 @@ class Descriptor:
     def plane(self) -> str:
         """`view` or `domain`."""
         return "domain" if self.kind is Kind.REFERENCE else "view"
+
+
+def without_record(schema: Mapping[str, object]) -> Mapping[str, object]:
+    """A template's schema without its property `record` (SPEC 11.6)."""
+    properties, required = schema.get("properties"), schema.get("required")
+    own = dict(properties) if isinstance(properties, Mapping) else {}
+    own.pop(PARAM, None)
+    names = [name for name in required if name != PARAM] if isinstance(required, list | tuple) else []
+    rest = {key: value for key, value in schema.items() if key != "required"}
+    return {**rest, "properties": own, "required": names} if names else {**rest, "properties": own}

@@ -7,6 +7,8 @@ from remit._model.descriptor import Descriptor
 from remit._model.effects import Kind
 from remit._model.ids import RegistrationId, SurfaceId
 from remit._model.outcome import untrusted_to_json
+from remit._model.page_id import PageId
+from remit._model.record import RecordCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -14,7 +16,9 @@ class Listed:
     """One visible capability of one live registration, with its live state beside the fixed descriptor.
 
     `reason` says why it is not available, `note` is the author's live text; both are data, one line. `priority` is that
-    of its registration.
+    of its registration. `scope_path` are the types of the components in which it is mounted, the outermost first,
+    without its own. `records` counts what a folded template may be called for now, None for everything else (SPEC
+    11.6).
     """
 
     descriptor: Descriptor
@@ -24,6 +28,21 @@ class Listed:
     reason: str | None = None
     note: str | None = None
     priority: int = 0
+    scope_path: tuple[str, ...] = ()
+    records: RecordCounts | None = None
+
+    @property
+    def offscreen(self) -> bool:
+        """True when some of its records are not shown: they can be acted on all the same, by their id."""
+        return self.records is not None and self.records.offscreen > 0
+
+    @property
+    def page_id(self) -> PageId:
+        """The whole page id: with its kind and its instance (SPEC 11.5)."""
+        descriptor = self.descriptor
+        refers = descriptor.kind is Kind.REFERENCE
+        address = f"{descriptor.component}/{self.instance}" if refers else self.instance
+        return PageId(capability=descriptor.id, kind=descriptor.record, instance=address)
 
     @property
     def id(self) -> str:
@@ -56,6 +75,10 @@ class Listed:
             form["meta"] = descriptor.meta
         if descriptor.untrusted:
             form["untrusted"] = untrusted_to_json(descriptor.untrusted)
+        if self.scope_path:
+            form["scopePath"] = list(self.scope_path)
+        if self.records is not None:
+            form["record"] = self.records.to_json()
         if self.reason is not None:
             form["reason"] = self.reason
         if self.note is not None:

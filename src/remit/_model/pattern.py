@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from remit.errors import DefinitionCode, DefinitionError
 
 _SEGMENT = re.compile(r"[A-Za-z0-9_-]+|\*|\*\*")
+_TYPE = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)*")
+_REGION = "region:"
+_REGIONS = "region:devices.page/**"
 
 
 class Patterns:
@@ -41,9 +44,73 @@ class Patterns:
         return f"Patterns({list(self.texts)!r})"
 
 
+class Scope:
+    """What one consumer may reach: an immutable set of patterns over ids, and of regions (SPEC 11.2).
+
+    `region:` names component types from the outermost on, joined by `/`: `region:orders.page/**` is everything inside
+    that component, `region:orders.page` what it declares itself, `region:*/orders.list` what a list declares that
+    stands in some other component. A segment is a whole type or `*`; `**` may only be the last and stands for one or
+    more. It is held against the chain of parent components and the capability's own.
+    """
+
+    __slots__ = ("_match", "ids", "texts")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        if not isinstance(texts, str) and isinstance(texts, Iterable):
+            texts = tuple(texts)
+            regions = [text for text in texts if isinstance(text, str) and text.startswith(_REGION)]
+            ids = Patterns(text for text in texts if text not in regions)
+        else:
+            ids, regions = Patterns(texts), []  # which says what is wrong with them
+        self.ids = ids
+        self.texts: tuple[str, ...] = tuple(sorted({*ids.texts, *regions}))
+        self._match = re.compile("|".join(map(_region, regions))).fullmatch if regions else None
+
+    @property
+    def regional(self) -> bool:
+        """Whether it names regions, so that an id alone does not say what it holds."""
+        return self._match is not None
+
+    def __contains__(self, capability_id: str) -> bool:
+        """Whether it holds this capability wherever it is mounted."""
+        return capability_id in self.ids
+
+    def holds(self, region: str) -> bool:
+        """Whether it names a region in which this place is: the types from the outermost on, joined by `/`."""
+        return self._match is not None and self._match(region) is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scope) and self.texts == other.texts
+
+    def __hash__(self) -> int:
+        return hash(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Scope({list(self.texts)!r})"
+
+
+def _region(text: str) -> str:
+    segments = text.removeprefix(_REGION).split("/")
+    parts: list[str] = []
+    for index, segment in enumerate(segments):
+        if segment == "**":
+            if index != len(segments) - 1:
+                raise _bad(text, "`**` may only be the last segment")
+            parts.append("[^/]+(?:/[^/]+)*")
+        elif segment == "*":
+            parts.append("[^/]+")
+        elif _TYPE.fullmatch(segment):
+            parts.append(re.escape(segment))
+        else:
+            raise _bad(text, "a segment of a region is a whole component type, `*` or `**`", _REGIONS)
+    return "/".join(parts)
+
+
 def _expression(text: str) -> str:
     plane, colon, rest = text.partition(":")
     if not colon or plane not in {"view", "domain"} or not rest:
+        if text.startswith(_REGION):
+            raise _bad(text, "only the scope of a consumer names regions")
         raise _bad(text, "a pattern starts with `view:` or `domain:`")
     segments = rest.split(".")
     if plane == "domain" and not any("*" in segment for segment in segments):
@@ -61,7 +128,5 @@ def _expression(text: str) -> str:
     return re.escape(f"{plane}:") + r"\.".join(parts)
 
 
-def _bad(text: str, rule: str) -> DefinitionError:
-    return DefinitionError(
-        DefinitionCode.INVALID_DEFINITION, repr(text), rule, do='write for example "view:devices.**"'
-    )
+def _bad(text: str, rule: str, example: str = "view:devices.**") -> DefinitionError:
+    return DefinitionError(DefinitionCode.INVALID_DEFINITION, repr(text), rule, do=f'write for example "{example}"')

@@ -8,6 +8,7 @@ from remit._base.boundary import Json, canonical, loads
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._model.consumer import Consumer, Principal
+from remit._model.context import ReadContext
 from remit._model.descriptor import Descriptor
 from remit._policy.meters import Meters, StoreUnavailable
 
@@ -87,7 +88,7 @@ class Counter:
         return self._counters.add(self._key, amount) if self._charges else self.value
 
 
-class PolicyContext:
+class PolicyContext(ReadContext):
     """Who asks for what: the view of a call that `discover`, `authorize` and `around` get. Read-only by agreement.
 
     `principal` is None when nobody is signed in. `host` is the application's own value. `capability` and `instance` are
@@ -95,18 +96,7 @@ class PolicyContext:
     consumer. There is no input here, by type (SPEC 5.2).
     """
 
-    __slots__ = (
-        "_charges",
-        "_counters",
-        "_within_s",
-        "capability",
-        "clock",
-        "consumer",
-        "door",
-        "host",
-        "instance",
-        "principal",
-    )
+    __slots__ = ("_charges", "_counters", "_within_s")
 
     def __init__(  # noqa: PLR0913 - one keyword a fact; built on every call, so no dataclass with slow frozen fields
         self,

@@ -1,6 +1,7 @@
 """Who is there: what an id, a tenant and `confirm` may be (SPEC 5.1, 5.8)."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -89,3 +90,13 @@ def test_confirm_takes_effects_and_patterns_only() -> None:
 def test_one_text_is_no_collection_of_names(make: Callable[[], object]) -> None:
     with pytest.raises(TypeError, match="is a collection of names, not one text"):
         make()
+
+
+def test_what_a_consumer_may_do_has_an_end_with_a_time_zone() -> None:
+    until = datetime(2026, 1, 1, tzinfo=UTC)
+    assert Consumer("bot", kind="test", until=until).until == until
+    assert Consumer("bot", kind="test").until is None
+    with pytest.raises(ValueError, match="no time zone"):
+        Consumer("bot", kind="test", until=datetime(2026, 1, 1))  # noqa: DTZ001
+    with pytest.raises(TypeError, match="is a datetime, not str"):
+        Consumer("bot", kind="test", until="2026-01-01")  # type: ignore[arg-type]
