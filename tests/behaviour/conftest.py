@@ -25,6 +25,7 @@ def contract_of(
     procedures: Catalogue | None = None,
     exposure: Mapping[str, Iterable[str]] | None = None,
     policies: Iterable[str] = (),
+    warns_of_planes: bool = False,
 ) -> bytes:
     """The contract of these classes, as the compiler would write it."""
     listed = () if procedures is None else procedures.names()
@@ -37,6 +38,7 @@ def contract_of(
         operations,
         exposure=exposure or {},
         policies=policies,
+        warns_of_planes=warns_of_planes,
     ).to_bytes()
 
 
@@ -45,9 +47,13 @@ def authority_of(
     procedures: Catalogue | None = None,
     exposure: Mapping[str, Iterable[str]] | None = None,
     policies: Iterable[str] = (),
+    warns_of_planes: bool = False,
 ) -> Authority:
     """The verified authority of these classes."""
-    return Authority(parse(contract_of(*classes, procedures=procedures, exposure=exposure, policies=policies)))
+    contract = contract_of(
+        *classes, procedures=procedures, exposure=exposure, policies=policies, warns_of_planes=warns_of_planes
+    )
+    return Authority(parse(contract))
 
 
 def failed(outcome: Outcome, code: str | None = None) -> AgentError:

@@ -106,6 +106,59 @@ def test_a_surface_with_nothing_unusual_has_no_findings() -> None:
     assert surface_of({"mcp": ["view:plant.**", "domain:plant.water"]}).findings() == ()
 
 
+@pytest.mark.requirement("2.7-told-by-a-surface")
+async def test_where_the_site_only_warns_one_name_on_both_planes_is_a_finding_and_both_are_called() -> None:
+    class Bed(Component, type="bed"):
+        """A bed."""
+
+        water = reference("domain:bed.water")
+
+        @observation
+        def water_it(self) -> str:
+            """Look at the water."""
+            return "wet"
+
+        @action(name="water")
+        def pour(self) -> str:
+            """Pour it in the view."""
+            return "poured"
+
+        @observation(name="weed")
+        def weeds(self) -> int:
+            """Count them."""
+            return 3
+
+    beds = Procedures()
+
+    @beds.operation("bed.water", effect="server-query")
+    async def level() -> str:
+        """The level."""
+        return "level"
+
+    @beds.operation("bed.weed", effect="server-query")
+    async def weed() -> int:
+        """Nobody refers to it."""
+        return 1
+
+    authority = authority_of(Bed, procedures=beds, warns_of_planes=True)
+    surface = Surface(authority, principal="operator", procedures=beds)
+    assert told(surface) == [
+        (
+            "both-planes",
+            f"view:bed.{name} and domain:bed.{name} are two capabilities of one name",
+            "rename one of the two: a reader of either name may take it for the other",
+        )
+        for name in ("water", "weed")
+    ]
+    with surface.mount(Bed()):
+        agent = surface.connect(AGENT)
+        assert output(await agent.call("view:bed.water")) == "poured"
+        assert output(await agent.call("domain:bed.water")) == "level"
+        assert output(await agent.call("view:bed.weed")) == 3
+    alone = Surface(authority, principal="operator")
+    assert [each.found.split()[0] for each in alone.findings()] == ["view:bed.water"], "what the contract itself has"
+
+
 @pytest.mark.requirement("4.13-findings-exposure")
 def test_a_door_that_exposes_nothing_says_what_to_write() -> None:
     wanted = (

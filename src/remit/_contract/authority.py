@@ -106,6 +106,11 @@ class Authority:
         return () if self._manifest is None else self._manifest.policies
 
     @property
+    def warns_of_planes(self) -> bool:
+        """True where a name may stand on both planes, as the site has said; else it is refused (SPEC 2.7)."""
+        return self._manifest is not None and self._manifest.warns_of_planes
+
+    @property
     def capability_ids(self) -> frozenset[str]:
         """Every capability id of the contract."""
         return frozenset() if self._manifest is None else frozenset(id for _, id in self._manifest.capabilities)

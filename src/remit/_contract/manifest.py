@@ -22,7 +22,10 @@ FILE_NAME: Final = "remit.contract.json"
 _PARTS: Final = frozenset({"generator", "hash", "head", "components", "capabilities", "operations"})
 _EXTERNAL: Final = "external"
 _HEAD_PARTS: Final = frozenset({"format", "exposure", "policies"})
+_BOTH_PLANES: Final = "both_planes"
+_WARN: Final = "warn"
 Block = dict[str, Json]
+RENAME: Final = 'rename one of the two, or allow it by  [tool.remit]  both_planes = "warn"  and compile'
 # In no row's hash: which targets a capability is built into says nothing about it. The hash of the whole covers it.
 BESIDE: Final = frozenset({"hash", "targets"})
 RowKey = tuple[str, str]
@@ -34,7 +37,8 @@ class Manifest:
     """A verified contract. `capabilities` is keyed by (component type, capability id).
 
     Several components may reference one operation, so the id of a reference alone is no key. `external` are the
-    approved distributions that declare some of the components; the part is there where there are any.
+    approved distributions that declare some of the components; the part is there where there are any. With
+    `warns_of_planes` a name may stand on both planes, and is told of instead of refused; the head says so then.
     """
 
     exposure: Mapping[str, tuple[str, ...]]
@@ -44,6 +48,12 @@ class Manifest:
     operations: Mapping[str, OperationRecord]
     hash: str
     external: Mapping[str, ExternalRecord] = field(default_factory=lambda: MappingProxyType({}))
+    warns_of_planes: bool = False
+
+    @property
+    def on_both_planes(self) -> tuple[str, ...]:
+        """Each X of which there are `view:X` and `domain:X`, sorted; none unless it `warns_of_planes` (SPEC 2.7)."""
+        return _on_both_planes(self.capabilities)
 
     def to_bytes(self) -> bytes:
         """The file: equal bytes for equal declarations, whatever the path, hash seed, locale or import order."""
@@ -54,11 +64,13 @@ class Manifest:
         external: dict[str, Json] = {}
         if self.external:
             external[_EXTERNAL] = [self.external[name].to_json() for name in sorted(self.external)]
+        planes: dict[str, Json] = {_BOTH_PLANES: _WARN} if self.warns_of_planes else {}
         return external | {
             "head": {
                 "format": FORMAT,
                 "exposure": {door: list(texts) for door, texts in sorted(self.exposure.items())},
                 "policies": list(self.policies),
+                **planes,
             },
             "components": [self.components[name] for name in sorted(self.components)],
             "capabilities": [self.capabilities[key] for key in sorted(self.capabilities)],
@@ -66,7 +78,7 @@ class Manifest:
         }
 
 
-def assemble(
+def assemble(  # noqa: PLR0913 - one keyword a part of the head
     components: Iterable[Block],
     capabilities: Iterable[Block],
     operations: Mapping[str, OperationRecord],
@@ -74,10 +86,12 @@ def assemble(
     exposure: Mapping[str, Iterable[str]],
     policies: Iterable[str],
     external: Iterable[ExternalRecord] = (),
+    warns_of_planes: bool = False,
 ) -> Manifest:
     """Build the contract of some components from their blocks; only operations that a reference names are recorded.
 
-    DefinitionError: a type twice, `view:X` and `domain:X` (SPEC 2.7), an unknown door or a malformed pattern.
+    DefinitionError: a type twice, `view:X` and `domain:X` unless it `warns_of_planes` (SPEC 2.7), an unknown door or a
+    malformed pattern.
     """
     by_type: dict[str, Block] = {}
     for block in components:
@@ -88,7 +102,8 @@ def assemble(
             )
         by_type[name] = _with_hash(block)
     by_key = {_row_key(block): _with_hash(block) for block in capabilities}
-    _check_planes(by_key)
+    if not warns_of_planes:
+        _check_planes(by_key)
     used = {str(block["operation"]) for block in by_key.values() if "operation" in block}
     manifest = Manifest(
         exposure=_checked_exposure(exposure),
@@ -98,6 +113,7 @@ def assemble(
         operations={name: operations[name] for name in sorted(used)},
         hash="",
         external={each.name: each for each in external},
+        warns_of_planes=warns_of_planes,
     )
     return _hashed(manifest)
 
@@ -115,7 +131,8 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
         if head["format"] != FORMAT:
             raise _broken(subject, f"has format {head['format']!r}; this version reads {FORMAT}")
         _check_parts(subject, form, _PARTS | ({_EXTERNAL} if form.get(_EXTERNAL) else set()))
-        _check_parts(subject, head, _HEAD_PARTS)
+        warns = head.get(_BOTH_PLANES) == _WARN
+        _check_parts(subject, head, _HEAD_PARTS | ({_BOTH_PLANES} if warns else set()))
         manifest = Manifest(
             exposure=_checked_exposure(head["exposure"]),
             policies=tuple(head["policies"]),
@@ -130,6 +147,7 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
                 name: _external_record(subject, block)
                 for name, block in _unique(subject, form.get(_EXTERNAL, []), lambda each: str(each["name"])).items()
             },
+            warns_of_planes=warns,
         )
     except KeyError as problem:
         raise _broken(subject, f"is no contract: the part {problem.args[0]!r} is missing") from problem
@@ -138,7 +156,8 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
     _check_rows(subject, manifest)
     _check_complete(subject, manifest)
     _check_external(subject, manifest)
-    _check_planes(manifest.capabilities)
+    if not warns:
+        _check_planes(manifest.capabilities)
     if _hashed(manifest).hash != manifest.hash:
         raise _broken(subject, "the hash of the whole does not fit its rows")
     return manifest
@@ -243,16 +262,19 @@ def _checked_exposure(exposure: Mapping[str, Iterable[str]]) -> dict[str, tuple[
 
 
 def _check_planes(capabilities: Mapping[RowKey, Block]) -> None:
+    for rest in _on_both_planes(capabilities):
+        raise DefinitionError(
+            DefinitionCode.DUPLICATE_CAPABILITY,
+            f"view:{rest}",
+            f"the backend has an operation of the same name, domain:{rest}",
+            do=RENAME,
+        )
+
+
+def _on_both_planes(capabilities: Mapping[RowKey, Block]) -> tuple[str, ...]:
     ids = {capability_id for _, capability_id in capabilities}
-    for capability_id in sorted(ids):
-        plane, _, rest = capability_id.partition(":")
-        if plane == "view" and f"domain:{rest}" in ids:
-            raise DefinitionError(
-                DefinitionCode.DUPLICATE_CAPABILITY,
-                capability_id,
-                f"the backend has an operation of the same name, domain:{rest}",
-                do="rename one of the two",
-            )
+    rests = (id.removeprefix("view:") for id in ids if id.startswith("view:"))
+    return tuple(sorted(rest for rest in rests if f"domain:{rest}" in ids))
 
 
 def _check_rows(subject: str, manifest: Manifest) -> None:

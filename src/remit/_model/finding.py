@@ -14,6 +14,7 @@ class FindingKind(StrEnum):
     MEMORY_STORE = "memory-store"
     SLOW_INLINE = "slow-inline"
     BACKEND_MOVED = "backend-moved"
+    BOTH_PLANES = "both-planes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

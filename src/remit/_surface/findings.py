@@ -74,7 +74,7 @@ class Findings:
     """Looks at what one surface was given.
 
     `has_channel` says whether anybody could decide now, `has_sink` whether an audit sink gets what the journal says,
-    `in_memory` whether its store is this process's memory.
+    `in_memory` whether its store is this process's memory. `offered` names what its backend offers.
     """
 
     authority: Authority
@@ -85,11 +85,13 @@ class Findings:
     slow: Slow
     in_memory: bool
     moves: tuple[Move, ...]
+    offered: Callable[[], tuple[str, ...]]
 
     def now(self) -> tuple[SurfaceFinding, ...]:
-        """Everything that is to be found now, door by door, then limits, slow code, and a backend that moved."""
+        """Everything that is to be found now, door by door, then limits, slow code, and what the backend offers."""
         doors = (each for door in NETWORK_DOORS for each in self._at(door))
-        return (*doors, *self._limits_loosened(), *self._alone(), *self.slow.findings(), *map(_moved, self.moves))
+        backend = (*map(_moved, self.moves), *self._on_both_planes())
+        return (*doors, *self._limits_loosened(), *self._alone(), *self.slow.findings(), *backend)
 
     def _at(self, door: str) -> Iterator[SurfaceFinding]:
         wanted = self.authority.exposure.doors.get(door)
@@ -116,6 +118,18 @@ class Findings:
                 found=f"{WORKERS} is {workers}, and the store is the memory of each: no worker sees the others' limits",
                 do="run one worker, or give all of them one store",
             )
+
+    def _on_both_planes(self) -> Iterator[SurfaceFinding]:
+        if not self.authority.warns_of_planes:
+            return  # it would have been refused
+        ids = self.authority.capability_ids
+        for name in sorted({*self.offered(), *(id.removeprefix("domain:") for id in ids if id.startswith("domain:"))}):
+            if f"view:{name}" in ids:
+                yield SurfaceFinding(
+                    kind=FindingKind.BOTH_PLANES,
+                    found=f"view:{name} and domain:{name} are two capabilities of one name",
+                    do="rename one of the two: a reader of either name may take it for the other",
+                )
 
     def _exposes_nothing(self, door: str) -> SurfaceFinding:
         ids = self.authority.capability_ids

@@ -8,6 +8,7 @@ from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
+from remit._contract.manifest import RENAME
 from remit._contract.options import DOORS
 from remit._model.consumer import Principal
 from remit._model.pattern import Patterns
@@ -147,14 +148,16 @@ def patterns_of(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Patte
 
 
 def _check_planes(given: Given) -> None:
-    """The catalogue has no operation of the name of a view capability (SPEC 2.7)."""
+    """The catalogue has no operation of the name of a view capability, unless the site is only told (SPEC 2.7)."""
+    if given.authority.warns_of_planes:
+        return
     for name in () if given.procedures is None else given.procedures.names():
         if f"view:{name}" in given.authority.capability_ids:
             raise DefinitionError(
                 DefinitionCode.DUPLICATE_CAPABILITY,
                 f"domain:{name}",
                 f"the contract has a view capability of the same name, view:{name}",
-                do="rename one of the two",
+                do=RENAME,
             )
 
 

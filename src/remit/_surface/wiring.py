@@ -294,4 +294,5 @@ def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow, moves: tupl
         slow=slow,
         in_memory=given.store.in_memory,
         moves=() if given.procedures is None else moves,
+        offered=tuple if given.procedures is None else given.procedures.names,
     )

@@ -9,7 +9,7 @@ import click
 from remit._contract.manifest import FILE_NAME, Manifest, parse
 from remit.cli.drift_report import Format, Report, Verbosity, rendered
 from remit.cli.gate import fail_on_option
-from remit.cli.project import compiled_project, could_not_run, project_option
+from remit.cli.project import compiled_project, could_not_run, project_option, warn
 from remit.cli.report import counts
 from remit.compiler import Drift, Drifted, drift, manifest_at
 from remit.errors import CompileError, DefinitionError
@@ -31,6 +31,7 @@ def check(start: Path, base: str | None, fails: frozenset[Drift], form: Format, 
     Exit 0: equal, and no change of a class that fails; 1: findings; 2: could not run.
     """
     root, compiled = compiled_project(start)
+    warn(compiled.manifest)
     recorded, unreadable = _recorded(root)
     missing = recorded is None and unreadable is None
     equals = recorded is not None and recorded.hash == compiled.manifest.hash

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from remit._contract.manifest import FILE_NAME
-from remit.cli.project import compiled_project, project_option
+from remit.cli.project import compiled_project, project_option, warn
 from remit.cli.report import counts
 from remit.compiler import write_contract
 
@@ -18,5 +18,6 @@ def compile_(start: Path) -> None:
     The contract is complete or it is not written: exit 2 with what was found and what to write instead.
     """
     root, compiled = compiled_project(start)
+    warn(compiled.manifest)
     written = write_contract(root, compiled.manifest)
     click.echo(f"{'wrote' if written else 'unchanged'}  {FILE_NAME}: {counts(compiled.manifest)}")

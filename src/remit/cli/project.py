@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from remit._contract.manifest import Manifest
 from remit.cli.report import counted
 from remit.compiler import Compiled, compile_project, find_root
 from remit.errors import CompileError, Finding
@@ -29,6 +30,13 @@ def compiled_project(start: Path) -> tuple[Path, Compiled]:
         return root, compile_project(root)
     except CompileError as problem:
         could_not_run(problem.findings)
+
+
+def warn(manifest: Manifest) -> None:
+    """Say on standard error what a setting lets stand: one name on both planes (SPEC 2.7)."""
+    for name in manifest.on_both_planes:
+        click.echo(f"warning  view:{name} and domain:{name} are two capabilities of one name", err=True)
+        click.echo("  do     rename one of the two", err=True)
 
 
 def could_not_run(findings: Iterable[Finding]) -> NoReturn:

@@ -50,7 +50,9 @@ def compile_project(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Compiled:
     for name, entries in project.targets.items():
         build = _build(replace(project, entries=(*project.entries, *entries)), limit_s)
         joining.add(name, build.manifest, build.places, build.offered)
-    manifest = joining.contract(exposure=project.exposure, policies=project.policies)
+    manifest = joining.contract(
+        exposure=project.exposure, policies=project.policies, warns_of_planes=project.warns_of_planes
+    )
     return Compiled(manifest=manifest, offered=joining.offered, places=joining.places)
 
 
@@ -66,10 +68,18 @@ def _build(project: Project, limit_s: float) -> Compiled:
         components=evaluated.component_blocks,
         capabilities=evaluated.capability_blocks,
     )
-    return agree(graph, extraction, evaluated, exposure=project.exposure, policies=project.policies, external=external)
+    return agree(
+        graph,
+        extraction,
+        evaluated,
+        exposure=project.exposure,
+        policies=project.policies,
+        external=external,
+        warns_of_planes=project.warns_of_planes,
+    )
 
 
-def agree(
+def agree(  # noqa: PLR0913 - one keyword a part of the head
     graph: Graph,
     extraction: Extraction,
     evaluated: Evaluated,
@@ -77,6 +87,7 @@ def agree(
     exposure: Mapping[str, Iterable[str]],
     policies: Iterable[str],
     external: Iterable[ExternalRecord] = (),
+    warns_of_planes: bool = False,
 ) -> Compiled:
     """Build the contract from two passes that agree; CompileError where they do not."""
     paths = [source.path for source in graph.modules.values()]
@@ -94,6 +105,7 @@ def agree(
             exposure=exposure,
             policies=policies,
             external=external,
+            warns_of_planes=warns_of_planes,
         )
     except DefinitionError as problem:
         path, _, line = next((place for key, place in lines.items() if key[1] == problem.subject), "").rpartition(":")

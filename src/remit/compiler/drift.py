@@ -203,6 +203,10 @@ class _Comparison:
             olds, news = cast(Json, list(required)), cast(Json, list(self._after.policies))
             classes = weigh("required policies", olds, news)
             yield where.change(classes, "policies", _shown("policies", olds), _shown("policies", news))
+        warned = self._before is not None and self._before.warns_of_planes
+        if warned is not self._after.warns_of_planes:
+            texts = ("warn", "refuse") if warned else ("refuse", "warn")
+            yield where.change(weigh("both_planes", *texts), "both_planes", *texts)
         exposed = {} if self._before is None else self._before.exposure
         for door in sorted(exposed.keys() | self._after.exposure.keys()):
             before, after = exposed.get(door, ()), self._after.exposure.get(door, ())

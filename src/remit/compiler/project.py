@@ -13,7 +13,7 @@ from remit.compiler.external import Approval, read_approvals
 from remit.errors import CompileError, DefinitionError, Finding
 
 PYPROJECT: Final = "pyproject.toml"
-_KEYS: Final = ("entries", "exposure", "external", "policies", "targets")
+_KEYS: Final = ("both_planes", "entries", "exposure", "external", "policies", "targets")
 _EXAMPLE: Final = 'entries = ["app"]'
 
 
@@ -24,7 +24,7 @@ class Project:
     `root` holds the `pyproject.toml`; `entries` are the modules that are read first; `policies` are the names every
     surface must have; `exposure` maps a door to the patterns of what it opens; `targets` maps the name of each of
     several builds to the entries it has besides; `external` are the dependencies that may add capabilities, with what
-    was approved of each.
+    was approved of each. With `warns_of_planes` a name may stand on both planes, and is told of (SPEC 2.7).
     """
 
     root: Path
@@ -33,6 +33,7 @@ class Project:
     exposure: Mapping[str, tuple[str, ...]]
     targets: Mapping[str, tuple[str, ...]]
     external: Mapping[str, Approval]
+    warns_of_planes: bool = False
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -79,9 +80,31 @@ def read_project(root: Path) -> Project:
     exposure = _exposure(findings, table)
     policies = _names(findings, table, "policies")
     external = read_approvals(findings, table)
+    warns = _warns_of_planes(findings, table)
     if findings:
         raise CompileError(findings)
-    return Project(root=root, entries=entries, policies=policies, exposure=exposure, targets=targets, external=external)
+    return Project(
+        root=root,
+        entries=entries,
+        policies=policies,
+        exposure=exposure,
+        targets=targets,
+        external=external,
+        warns_of_planes=warns,
+    )
+
+
+def _warns_of_planes(findings: list[Finding], table: Mapping[str, object]) -> bool:
+    value = table.get("both_planes", "refuse")
+    if value not in ("refuse", "warn"):
+        findings.append(
+            Finding(
+                path=PYPROJECT,
+                found="both_planes says what becomes of a name on both planes: refuse, or warn",
+                write='both_planes = "warn"',
+            )
+        )
+    return value == "warn"
 
 
 def _names(findings: list[Finding], table: Mapping[str, object], key: str) -> tuple[str, ...]:

@@ -50,7 +50,9 @@ class Joining:
         for name, record in offered.items():
             self.offered.setdefault(name, record)
 
-    def contract(self, *, exposure: Mapping[str, Iterable[str]], policies: Iterable[str]) -> Manifest:
+    def contract(
+        self, *, exposure: Mapping[str, Iterable[str]], policies: Iterable[str], warns_of_planes: bool = False
+    ) -> Manifest:
         """The contract of all targets, each capability with the targets it is in; CompileError where they differ."""
         if self._findings:
             raise CompileError(self._findings)
@@ -61,6 +63,7 @@ class Joining:
             exposure=exposure,
             policies=policies,
             external=self._external.values(),
+            warns_of_planes=warns_of_planes,
         )
 
     def _compare(

@@ -217,6 +217,11 @@ def _policies(before: Json, after: Json) -> Classes:
     return found or NEUTRAL
 
 
+def _both_planes(before: Json, after: Json) -> Classes:
+    """What no name could do is told of only: two capabilities may be taken for one another (SPEC 2.7)."""
+    return WIDENING if after == "warn" else NARROWING
+
+
 def _by_name(policies: Json) -> dict[str, dict[str, Json]]:
     return {str(each["name"]): each for each in cast("list[dict[str, Json]]", policies)}
 
@@ -242,6 +247,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "retry": _retry,
         "policies": _policies,
         "required policies": _fewer_is_wider,
+        "both_planes": _both_planes,
         "bound": _fewer_is_wider,
         "overridable": _more_is_wider,
         "may_vary": _more_is_wider,
