@@ -319,6 +319,28 @@ async def test_review_decides_with_the_input_in_sight() -> None:
     assert panel.ran == [10]
 
 
+@pytest.mark.requirement("5.2-review-deny-is-not-authorized")
+@pytest.mark.parametrize(
+    ("deny", "why"),
+    [
+        (Deny("Too many"), None),
+        (Deny("Too many", code=ErrorCode.NOT_AUTHENTICATED), "the policy answered NOT_AUTHENTICATED"),
+        (Deny("Too many", code=ErrorCode.RATE_LIMITED, retry_after_ms=9), "the policy answered RATE_LIMITED"),
+    ],
+)
+async def test_whatever_code_a_review_denies_with_the_agent_is_not_authorized(deny: Deny, why: str | None) -> None:
+    class Big(Policy, name="big"):
+        async def review(self, ctx: ReviewContext) -> Deny:
+            return deny
+
+    surface = Surface(authority_of(Panel), principal="operator", policies=[Big()])
+    surface.mount(Panel())
+    error = failed(await surface.connect(AGENT).call(Panel.put), "NOT_AUTHORIZED")
+    assert (error.retry, dict(error.details)) == ("no", {"origin": "client", "reason": "Too many"})
+    (entry,) = [each for each in surface.audit() if each.code is ErrorCode.NOT_AUTHORIZED]
+    assert entry.why == why
+
+
 @pytest.mark.requirement("5.3-strictest-review")
 async def test_a_deny_beats_a_confirmation_and_every_named_approver_is_needed() -> None:
     answers: list[Deny | RequireConfirmation | None] = [None, None]

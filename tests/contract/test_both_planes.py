@@ -97,7 +97,7 @@ def test_the_contract_says_so_in_its_head_and_only_then(root: Path) -> None:
     assert b"both_planes" not in refusing.to_bytes()
     widened = drift(refusing, compile_project(settled(root, WARN)).manifest, {})
     assert [(each.field, each.before, each.after, each.classes) for each in widened.changes] == [
-        ("both_planes", "refuse", "warn", {Drift.WIDENING})
+        ("both_planes", "refuse", "warn", frozenset({Drift.WIDENING}))
     ]
     words: tuple[Json, Json] = ("warn", "refuse")
     assert weigh("both_planes", *words) == {Drift.NARROWING}

@@ -12,7 +12,7 @@ from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation, Effect
 from remit._model.pattern import Patterns
 from remit._policy.decision import Deny, Required
-from remit.errors import Refusal, not_authorized
+from remit.errors import ErrorCode, Refusal, not_authorized
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,10 @@ async def _ask(call: Call, part: Part) -> None:
 
 def _decide(call: Call, decision: Deny | Required | None) -> None:
     match decision:
-        case Deny(reason=reason):
-            raise Refusal(not_authorized(reason=reason, most=call.sight.site.limits.runtime_text))
+        case Deny(reason=reason, code=code):
+            # The one answer of this step: what depends on the input says nothing of the person (SPEC 6.2).
+            why = None if code is ErrorCode.NOT_AUTHORIZED else f"the policy answered {code.value}"
+            raise Refusal(not_authorized(reason=reason, most=call.sight.site.limits.runtime_text), why=why)
         case Required():
             call.confirmation_needed = decision
         case None:

@@ -33,7 +33,7 @@ class Deny:
 
     `reason` is shown to the agent (data, 200 characters); without it the agent gets a fixed sentence. `code` is one of
     NOT_AUTHORIZED, NOT_AUTHENTICATED, RATE_LIMITED; RATE_LIMITED, and nothing else, has a `retry_after_ms`. Anything
-    else is a `ValueError`.
+    else is a `ValueError`. That of `review` is told as NOT_AUTHORIZED whatever its code (SPEC 6.2); the journal has it.
     """
 
     reason: str | None = None
