@@ -14,6 +14,11 @@ from remit._base.boundary import Json
 from remit.errors import DefinitionCode, DefinitionError
 from remit.procedures.openapi.refusal import OperationRefused
 
+try:
+    from remit.procedures.openapi import yaml_text
+except ImportError:  # PyYAML is not installed; only documents in YAML need it
+    yaml_text = None  # type: ignore[assignment]
+
 MAX_BYTES: Final = 5 * 1024 * 1024
 FETCH_S: Final = 10.0
 
@@ -22,6 +27,8 @@ _DIALECTS: Final = (
     "https://spec.openapis.org/oas/3.1/dialect/base",
 )
 _MAX_HOPS: Final = 32
+_MARK: Final = b"\xef\xbb\xbf"
+_SAME: Final = "write what JSON could say, and nothing else"
 
 Node: TypeAlias = dict[str, Json]
 Source: TypeAlias = str | Path | Mapping[str, object] | Callable[..., object]
@@ -71,15 +78,16 @@ def read_document(source: Source, *, folder: Path) -> Document:
     """Read the document: a mapping, an application that has `openapi()`, an http(s) address, or a file.
 
     A file's relative name is looked up in `folder`. At most 5 MiB; from an address within 10 s, without following a
-    redirect and without any credential. DefinitionError for everything else.
+    redirect and without any credential. A file or an answer that does not begin as a JSON object does is read as YAML.
+    DefinitionError for everything else.
     """
     if isinstance(source, Mapping):
         return _checked(_parsed(_dumped(dict(source), "the document"), "the document"), "the document")
     if isinstance(source, str | Path):
         text = str(source)
         if text.startswith(("http://", "https://")):
-            return _checked(_parsed(_fetched(text), text), text)
-        return _checked(_parsed(_file(folder / text, text), text), text)
+            return _checked(_read(_fetched(text), text), text)
+        return _checked(_read(_file(folder / text, text), text), text)
     of_app = getattr(source, "openapi", None)
     if not callable(of_app):
         raise _wrong(
@@ -117,7 +125,7 @@ def _fetched(url: str) -> bytes:
     try:
         with (
             httpx2.Client(follow_redirects=False, trust_env=False, timeout=FETCH_S) as client,
-            client.stream("GET", url, headers={"accept": "application/json"}) as answer,
+            client.stream("GET", url, headers={"accept": "application/json, application/yaml;q=0.5"}) as answer,
         ):
             if answer.status_code != httpx2.codes.OK:
                 raise _wrong(url, f"answers {answer.status_code}", "give the address of the document itself")
@@ -132,13 +140,32 @@ def _fetched(url: str) -> bytes:
     return bytes(got)
 
 
+def _read(data: bytes, place: str) -> Json:
+    """As JSON when it begins as JSON or a page does, else as YAML; a flow mapping of YAML needs a name that says so."""
+    named = place.lower().endswith((".yaml", ".yml"))
+    if not named and data.removeprefix(_MARK).lstrip()[:1] in (b"{", b"[", b"<", b""):
+        return _parsed(data, place)
+    if yaml_text is None:
+        raise _wrong(
+            place,
+            "is not JSON, and to read YAML takes PyYAML",
+            'install "remit[openapi]", or give the document as JSON',
+        )
+    try:
+        return yaml_text.read_yaml(data)
+    except yaml_text.NotYaml as problem:
+        raise _wrong(
+            place, f"is YAML that cannot be read: {problem}" if named else f"is neither JSON nor YAML: {problem}", _SAME
+        ) from problem
+
+
 def _parsed(data: bytes, place: str) -> Json:
     if len(data) > MAX_BYTES:
         raise _wrong(place, f"has more than {MAX_BYTES} bytes", "give the part of it that is meant")
     try:
-        return cast(Json, orjson.loads(data))
+        return cast(Json, orjson.loads(data.removeprefix(_MARK)))
     except orjson.JSONDecodeError as problem:
-        raise _wrong(place, "is not JSON", "write it as JSON; YAML is not read") from problem
+        raise _wrong(place, "is not JSON", "mend it, or give a document in YAML a name that ends in .yaml") from problem
 
 
 def _checked(root: Json, place: str) -> Document:
