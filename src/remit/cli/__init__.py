@@ -1,4 +1,4 @@
-"""The command line: `remit compile`, `inspect`, `check`, `diff`, `dev`, `doctor` and `init` (SPEC 13.1, 13.7).
+"""The command line: `remit compile`, `inspect`, `catalogue`, `check`, `diff`, `dev`, `doctor`, `init` (SPEC 13).
 
 Exit codes: 0 clean, 1 findings, 2 could not run.
 """
@@ -7,6 +7,7 @@ import os
 
 import click
 
+from remit.cli.catalogue import catalogue
 from remit.cli.check import check
 from remit.cli.compile import compile_
 from remit.cli.dev import dev
@@ -28,6 +29,7 @@ def main(context: click.Context) -> None:
         context.color = False
 
 
+main.add_command(catalogue)
 main.add_command(check)
 main.add_command(compile_)
 main.add_command(dev)

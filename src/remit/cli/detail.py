@@ -1,24 +1,31 @@
 """One capability in full: what it takes and gives, what opened each door, and everything that stands before it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from remit._base.boundary import Json
 from remit._contract.manifest import Block
+from remit._contract.operation import OperationRecord
+from remit._model.effects import DEFAULTS
 from remit._schema.phrase import phrase
 from remit.cli.report import Line
 
 
 def as_detail(line: Line, block: Block) -> str:
     """The id, then one fact a line; what does not apply is left out."""
-    facts = [(name, text) for name, text in _facts(line, block) if text]
-    width = max(len(name) for name, _ in facts)
-    return "\n".join([line.id, *(f"  {name.ljust(width)}  {text}" for name, text in facts)])
+    return _told(line.id, _facts(line, block))
+
+
+def _told(id: str, facts: Iterable[tuple[str, str]]) -> str:
+    told = [(name, text) for name, text in facts if text]
+    width = max(len(name) for name, _ in told)
+    return "\n".join([id, *(f"  {name.ljust(width)}  {text}" for name, text in told)])
 
 
 def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     yield "component", line.component
     yield "dependency", line.dependency or ""
     yield "where", line.place or ""
+    yield "targets", ", ".join(line.targets)
     yield "text", line.description
     yield "effect", f"{line.effect}, {_said(block, 'idempotent')}, {_said(block, 'reversible')}"
     yield "confirmation", f"{line.confirmation}; {line.decides}" if line.decides != "-" else line.confirmation
@@ -29,7 +36,7 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
         yield "doors", "none"
     yield "policies", ", ".join(line.policies)
     for name, schema in _properties(block["input"]).items():
-        yield f"input {name}", phrase(schema) if isinstance(schema, dict) and "$ref" not in schema else "an object"
+        yield f"input {name}", _shape(schema)
     yield "filled by view", ", ".join(line.bound)
     yield "agents may fill", ", ".join(line.overridable)
     yield "may vary", ", ".join(line.may_vary)
@@ -37,12 +44,31 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     output = block["output"]
     yield "output", phrase(output) if isinstance(output, dict) else ""
     for name, schema in _properties(output).items():
-        yield f"output {name}", phrase(schema) if isinstance(schema, dict) and "$ref" not in schema else "an object"
+        yield f"output {name}", _shape(schema)
     yield "from outside", "all it says" if line.untrusted is True else ", ".join(line.untrusted or ())
     yield "audit", line.audit
     yield "turns", line.turns or ""
     yield "attempts", str(line.attempts) if line.attempts > 1 else ""
     yield "hash", str(block["hash"])
+
+
+def as_offered(record: OperationRecord) -> str:
+    """An operation that a backend offers and no component references: what an agent would be given of it."""
+    facts: list[tuple[str, str]] = [
+        ("state", "listed, and no component references it"),
+        ("text", record.description),
+        ("effect", f"{record.effect.value}, {'idempotent' if record.idempotent else 'not idempotent'}"),
+        ("confirmation", (record.confirmation or DEFAULTS[record.effect].confirmation).value),
+        ("tags", ", ".join(record.tags)),
+        *((f"input {name}", _shape(schema)) for name, schema in _properties(dict(record.input_schema)).items()),
+        ("output", "" if record.output_schema is None else phrase(dict(record.output_schema))),
+        ("hash", record.hash),
+    ]
+    return _told(f"domain:{record.name}", facts)
+
+
+def _shape(schema: Json) -> str:
+    return phrase(schema) if isinstance(schema, dict) and "$ref" not in schema else "an object"
 
 
 def _said(block: Block, field: str) -> str:

@@ -7,7 +7,6 @@ from typing import cast
 
 from remit._base.boundary import Json
 from remit._contract.manifest import Block, Manifest
-from remit._contract.operation import OperationRecord
 from remit._model.effects import Confirmation
 from remit._schema.openness import open_places
 from remit.compiler.drift import opened
@@ -24,7 +23,7 @@ class Line:
     of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
     `turns` says which calls wait for each other where that is not
     the usual; `attempts` how often a call is run at most; `dependency` which distribution declares it, None for the
-    project itself. `open_input` are the places of
+    project itself; `targets` are the builds it is in, where the project has several. `open_input` are the places of
     the input where anything may stand, because its declaration says so (SPEC 3.5).
     """
 
@@ -47,6 +46,7 @@ class Line:
     attempts: int
     open_input: tuple[str, ...]
     dependency: str | None
+    targets: tuple[str, ...]
     place: str | None
     description: str
 
@@ -84,6 +84,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         dependency=next(
             (name for name, each in manifest.external.items() if block["component"] in each.components), None
         ),
+        targets=_names(block, "targets"),
         place=place,
         description=str(block["description"]),
     )
@@ -160,19 +161,21 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def as_text(lines: list[Line], door: str | None) -> str:
     """The compact table: reach and gates on one line a capability."""
+    several = any(line.targets for line in lines)
     head = ("capability", "effect", "confirmation", "who decides", "opened by" if door else "doors", "where")
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             line.id,
             line.effect,
             line.confirmation,
             line.decides,
             line.doors[door] if door else ", ".join(line.doors),
+            *([", ".join(line.targets)] if several else []),
             line.place or "",
         )
         for line in lines
     ]
-    parts = [table(head, rows)]
+    parts = [table((*head[:-1], "targets", head[-1]) if several else head, rows)]
     notes = [(line.id, _note(line)) for line in lines if _note(line)]
     if notes:
         parts.append(table(("gates", ""), notes))
@@ -217,23 +220,13 @@ def dependencies_text(manifest: Manifest) -> str:
     return table(("dependency", "version", "components", "approved"), rows) if rows else ""
 
 
-def unused_text(offered: Mapping[str, OperationRecord], manifest: Manifest) -> str:
-    """What backends offer and no component refers to; empty when there is none."""
-    rows = [
-        (f"domain:{name}", record.effect.value, record.description)
-        for name, record in sorted(offered.items())
-        if name not in manifest.operations
-    ]
-    return table(("offered, not referenced", "effect", "description"), rows) if rows else ""
-
-
-def as_json(lines: list[Line], manifest: Manifest, offered: Mapping[str, OperationRecord]) -> str:
-    """The same, for programs."""
+def as_json(lines: list[Line], manifest: Manifest, offered: Iterable[Mapping[str, object]]) -> str:
+    """The same, for programs; `offered` is what backends offer and no component references."""
     form = {
         "hash": manifest.hash,
         "policies": list(manifest.policies),
         "capabilities": [asdict(line) for line in lines],
         "dependencies": [manifest.external[name].to_json() for name in sorted(manifest.external)],
-        "offered": sorted(f"domain:{name}" for name in offered if name not in manifest.operations),
+        "offered": list(offered),
     }
     return json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False)

@@ -99,6 +99,7 @@ def _answer(file: Path, evaluated: Evaluated) -> None:
         "component_blocks": evaluated.component_blocks,
         "capability_blocks": evaluated.capability_blocks,
         "operations": [each.to_json() for _, each in sorted(evaluated.operations.items())],
+        "backends": [asdict(each) for each in evaluated.backends],
         "external": [asdict(each) for each in evaluated.external],
         "findings": [asdict(each) for each in evaluated.findings],
     }

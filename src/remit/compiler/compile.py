@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ from remit._contract.external import ExternalRecord
 from remit._contract.manifest import FILE_NAME, Manifest, assemble
 from remit._contract.operation import OperationRecord
 from remit.compiler.agreement import differences
+from remit.compiler.backends import Backend, joined, settled
 from remit.compiler.evaluate import TIME_LIMIT_S, evaluate
 from remit.compiler.external import Outside, judge
 from remit.compiler.extract import Extraction, extract
@@ -27,13 +28,14 @@ _STRIPPED: Final = 2
 class Compiled:
     """A complete contract, and what the project has beside it.
 
-    `offered` are all operations of its catalogues, referenced or not; `places` names file and line of each capability
-    by (component type, capability id).
+    `offered` are all operations of its catalogues, referenced or not; `backends` are the catalogues with all that they
+    offer, opted in or not; `places` names file and line of each capability by (component type, capability id).
     """
 
     manifest: Manifest
     offered: Mapping[str, OperationRecord]
     places: Mapping[tuple[str, str], str]
+    backends: tuple[Backend, ...] = ()
 
 
 def compile_project(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Compiled:
@@ -44,23 +46,38 @@ def compile_project(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Compiled:
     """
     refuse_without_docstrings()
     project = read_project(root.resolve())
-    if not project.targets:
-        return _build(project, limit_s)
     joining = Joining()
-    for name, entries in project.targets.items():
-        build = _build(replace(project, entries=(*project.entries, *entries)), limit_s)
+    backends: list[Backend] = []
+    for name, part in builds(project):
+        build = _build(part, limit_s)
+        if name is None:
+            return build
         joining.add(name, build.manifest, build.places, build.offered)
+        backends += build.backends
     manifest = joining.contract(
         exposure=project.exposure, policies=project.policies, warns_of_planes=project.warns_of_planes
     )
-    return Compiled(manifest=manifest, offered=joining.offered, places=joining.places)
+    return Compiled(manifest=manifest, offered=joining.offered, places=joining.places, backends=joined(backends))
 
 
-def _build(project: Project, limit_s: float) -> Compiled:
+def builds(project: Project) -> Iterator[tuple[str | None, Project]]:
+    """Each build by the name of its target, with its own entries; one without a name where there are no targets."""
+    if not project.targets:
+        yield None, project
+    for name, entries in project.targets.items():
+        yield name, replace(project, entries=(*project.entries, *entries))
+
+
+def both_passes(project: Project, limit_s: float = TIME_LIMIT_S) -> tuple[Graph, Extraction, Evaluated]:
+    """Read one build and import it; CompileError for what the source does not show. The import's findings are kept."""
     graph = load_graph(project.root, project.entries, project.roots, Outside(project.external))
     extraction = extract(graph)
     stop_at(extraction.findings)
-    evaluated = evaluate(project, graph, extraction, limit_s=limit_s)
+    return graph, extraction, evaluate(project, graph, extraction, limit_s=limit_s)
+
+
+def _build(project: Project, limit_s: float) -> Compiled:
+    graph, extraction, evaluated = both_passes(project, limit_s)
     stop_at(evaluated.findings)
     external = judge(
         evaluated.external,
@@ -116,7 +133,8 @@ def agree(  # noqa: PLR0913 - one keyword a part of the head
             write=problem.do,
         )
         raise CompileError([finding]) from problem
-    return Compiled(manifest=manifest, offered=evaluated.operations, places=lines)
+    backends = joined(settled(each, graph) for each in evaluated.backends)
+    return Compiled(manifest=manifest, offered=evaluated.operations, places=lines, backends=backends)
 
 
 def write_contract(root: Path, manifest: Manifest) -> bool:

@@ -1,7 +1,7 @@
 """What changed between two contracts, change by change, with its class: one model for every rendering (SPEC 13.6)."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -216,7 +216,12 @@ class _Comparison:
 
 
 def opened(manifest: Manifest, block: Block) -> dict[str, str]:
-    """The doors at which a capability may ever appear, each with what opened it.
+    """The doors at which a capability of a contract may ever appear, each with what opened it."""
+    return opened_by(manifest.exposure, block)
+
+
+def opened_by(exposure: Mapping[str, Iterable[str]], block: Mapping[str, Json]) -> dict[str, str]:
+    """The doors at which a capability may ever appear with the exposure of a site, each with what opened it.
 
     `in-process`, `doors=`, or the pattern of the site's exposure. `doors=` is a ceiling: with it, no pattern opens
     another door; without it, in-process doors are open (SPEC 3.13).
@@ -226,7 +231,7 @@ def opened(manifest: Manifest, block: Block) -> dict[str, str]:
         return dict.fromkeys(declared, "doors=")
     found: dict[str, str] = {}
     found.update((door, "in-process") for door in IN_PROCESS_DOORS)
-    for door, texts in manifest.exposure.items():
+    for door, texts in exposure.items():
         matching = [text for text in texts if str(block["id"]) in Patterns([text])]
         if matching:
             found[door] = matching[0]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from remit._contract.authority import COMPILING
 from remit._contract.operation import record_from_json
+from remit.compiler.backends import met_from_json
 from remit.compiler.declared import DeclaredCapability, DeclaredComponent
 from remit.compiler.external import Foreign
 from remit.compiler.extract import Extraction
@@ -109,6 +110,7 @@ def _read(form: Mapping[str, Any]) -> Evaluated:
         component_blocks=list(form["component_blocks"]),
         capability_blocks=list(form["capability_blocks"]),
         operations={each["name"]: record_from_json(each) for each in form["operations"]},
+        backends=[met_from_json(each) for each in form["backends"]],
         external=[
             Foreign(**{**each, "components": tuple(each["components"]), "extends": tuple(each["extends"])})
             for each in form["external"]

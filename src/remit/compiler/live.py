@@ -14,6 +14,7 @@ from remit._base.boundary import Json
 from remit._contract.component import Component, Declaration, declaration_of
 from remit._contract.operation import OperationRecord, record_of
 from remit._contract.row import rows_of
+from remit.compiler.backends import Met, meet
 from remit.compiler.declared import DeclaredComponent, live_component
 from remit.compiler.external import Foreign
 from remit.compiler.writes import Kept
@@ -25,12 +26,13 @@ _NOT_NOW: Final = "it where the program starts, and not while it is imported"
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Evaluated:
-    """What the import pass found: the declared set, the blocks of the contract, the distributions that add to it."""
+    """What the import pass found: the declared set, blocks of the contract, backends, distributions that add."""
 
     components: list[DeclaredComponent] = field(default_factory=list)
     component_blocks: list[dict[str, Json]] = field(default_factory=list)
     capability_blocks: list[dict[str, Json]] = field(default_factory=list)
     operations: dict[str, OperationRecord] = field(default_factory=dict)
+    backends: list[Met] = field(default_factory=list)
     external: list[Foreign] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -177,20 +179,22 @@ def _below(path: Path, module: str, roots: tuple[Path, ...]) -> bool:
 
 
 def _operations(out: Evaluated, reach: Reach) -> None:
-    seen: set[int] = set()
+    found: dict[int, tuple[Catalogue, list[tuple[str, str]]]] = {}
     for path, module in sorted(loaded_modules(reach.files).items(), key=lambda item: reach.files[item[0]]):
-        for value in list(vars(module).values()):
-            if not is_catalogue(value) or id(value) in seen:
-                continue
-            seen.add(id(value))
-            catalogue = cast(Catalogue, value)
-            for name in catalogue.names():
-                _record(out, catalogue, name, reach.files[path])
-            for name, reason in catalogue.refused().items():
-                out.findings.append(_refused(reach.files[path], name, reason))
+        for name, value in list(vars(module).items()):
+            if is_catalogue(value):
+                _, places = found.setdefault(id(value), (cast(Catalogue, value), []))
+                places.append((reach.files[path], name))
+    for catalogue, places in found.values():
+        first = places[0][0]
+        for name in catalogue.names():
+            _record(out, catalogue, name, first)
+        out.findings += [refusal(first, name, reason) for name, reason in catalogue.refused().items()]
+        out.backends.append(meet(catalogue, places))
 
 
-def _refused(path: str, name: str, reason: str) -> Finding:
+def refusal(path: str, name: str, reason: str) -> Finding:
+    """The finding for an operation that was opted in and cannot be listed."""
     return Finding(path=path, found=f"domain:{name} cannot be listed: {reason}", write="another operation, or none")
 
 

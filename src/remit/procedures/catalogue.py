@@ -1,6 +1,7 @@
 """The seam of a backend: a catalogue lists operations, an operation runs (SPEC 10.1, 10.2)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 from remit._base.boundary import Json, canonical
@@ -70,6 +71,22 @@ class BackendOperation(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One operation that a backend has, opted in or not.
+
+    `request` is how the backend writes it: `POST /devices/disable`, the path of a procedure, the name of a function.
+    `operation_id` is a name of its own besides, None without one; `summary` is what it says of it. `name` is the name
+    under which it is listed or was meant to be, None where nobody opted in, and `refused` why it is not listed.
+    """
+
+    request: str
+    operation_id: str | None = None
+    summary: str = ""
+    name: str | None = None
+    refused: str | None = None
+
+
 class Catalogue(Protocol):
     """A list of operations. A class that means to be one subclasses this by name: the compiler looks for such
     instances at module level (SPEC 10.1)."""
@@ -85,6 +102,23 @@ class Catalogue(Protocol):
     def refused(self) -> Mapping[str, str]:
         """The names that were meant to be listed and cannot be, each with the reason; `names` has none of them."""
         return {}
+
+    def offers(self) -> tuple[Offer, ...]:
+        """All that the backend has: what is listed, what was refused, and what nobody opted in; in its own order.
+
+        A catalogue that knows of nothing else offers what was opted in.
+        """
+        listed = [Offer(request=name, name=name) for name in self.names()]
+        refused = [Offer(request=name, name=name, refused=reason) for name, reason in self.refused().items()]
+        return (*listed, *refused)
+
+    @property
+    def opted_in_by(self) -> str | None:
+        """The class whose values opt an operation in, as `module.Class`: called with `Offer.request`, and `effect=`.
+
+        None where everything that there is was opted in by being written (SPEC 10.2).
+        """
+        return None
 
     @property
     def strict_backend(self) -> bool:

@@ -24,7 +24,7 @@ from remit._schema.derive import (
 from remit._schema.literal import literal_input, literal_output
 from remit._schema.validate import Validator
 from remit.errors import DefinitionCode, DefinitionError
-from remit.procedures.catalogue import Catalogue, operation_hash
+from remit.procedures.catalogue import Catalogue, Offer, operation_hash
 from remit.procedures.errors import BackendError
 from remit.procedures.listing import (
     ConfirmationName,
@@ -96,6 +96,11 @@ class FunctionOperation:
         self.idempotent = default if written.idempotent is None else bool(written.idempotent)
         self.description = checked_description(subject, place, written.description, function.__doc__)
         self.tags = checked_tags(subject, place, written.tags)
+
+    @property
+    def function_name(self) -> str:
+        """What the application calls the function."""
+        return str(getattr(self._function, "__name__", self.name))
 
     @property
     def input_schema(self) -> Mapping[str, Json]:
@@ -219,6 +224,13 @@ class Procedures(Catalogue):
     def names(self) -> tuple[str, ...]:
         """Every name, sorted."""
         return tuple(sorted(self._operations))
+
+    def offers(self) -> tuple[Offer, ...]:
+        """Every function, as it was listed; one that was not is nobody's to offer."""
+        return tuple(
+            Offer(request=each.function_name, summary=each.description, name=name)
+            for name, each in self._operations.items()
+        )
 
     def _list(self, function: FunctionT, name: str, effect: str, written: _Written) -> None:
         place = _place(function)

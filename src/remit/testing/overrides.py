@@ -14,7 +14,7 @@ from remit._model.consumer import Principal
 from remit._model.context import Context
 from remit._model.effects import Confirmation, Effect
 from remit._surface.connection import Named
-from remit.procedures.catalogue import BackendOperation, Catalogue
+from remit.procedures.catalogue import BackendOperation, Catalogue, Offer
 
 Function = Callable[..., object]
 
@@ -102,6 +102,17 @@ class Overrides:
     def refused(self) -> Mapping[str, str]:
         """What the application's own catalogue could not list."""
         return {} if self._backend is None else self._backend.refused()
+
+    def offers(self) -> tuple[Offer, ...]:
+        """What the application's own catalogue offers, else what the contract records."""
+        if self._backend is not None:
+            return self._backend.offers()
+        return tuple(Offer(request=name, name=name) for name in self.names())
+
+    @property
+    def opted_in_by(self) -> str | None:
+        """As the application's own catalogue says."""
+        return None if self._backend is None else self._backend.opted_in_by
 
     @property
     def strict_backend(self) -> bool:

@@ -127,8 +127,8 @@ def test_inspect_shows_reach_and_gates(root: Path) -> None:
         "3 capabilities of 1 component, 1 operation",
         "policies of every surface: authenticated",
         "",
-        "offered, not referenced  effect        description",
-        "domain:devices.count     server-query  How many there are.",
+        "offered, not exposed  state   effect        description",
+        "domain:devices.count  listed  server-query  How many there are.",
     ]
 
 
@@ -212,8 +212,8 @@ def test_a_computed_mark_is_a_finding(root: Path, mark: str) -> None:
 @pytest.mark.requirement("13.1-inspect-shows")
 def test_inspect_for_programs_is_json(compiled: Compiled) -> None:
     lines = lines_of(compiled.manifest, compiled.places)
-    form = json.loads(as_json(lines, compiled.manifest, compiled.offered))
-    assert form["offered"] == ["domain:devices.count"]
+    form = json.loads(as_json(lines, compiled.manifest, [{"id": "domain:devices.count"}]))
+    assert form["offered"] == [{"id": "domain:devices.count"}]
     assert form["policies"] == ["authenticated"]
     disable = form["capabilities"][0]
     assert disable["id"] == "domain:devices.disable"

@@ -12,6 +12,8 @@ from remit._contract.authority import Authority
 from remit._contract.manifest import Block, assemble, parse
 from remit._contract.row import rows_of
 from remit.cli import main
+from remit.cli.detail import as_detail
+from remit.cli.report import as_json, as_text, lines_of
 from remit.compiler import Drift, compile_project, drift, write_contract
 from remit.errors import CompileError, DefinitionError
 
@@ -59,7 +61,7 @@ def ran(root: Path, *arguments: str) -> Result:
     return CliRunner().invoke(main, [*arguments, "--project", str(root)])
 
 
-@pytest.mark.requirement("13.1-targets")
+@pytest.mark.requirement("13.1-targets", "13.1-inspect-targets")
 def test_targets_that_agree_are_listed_together_and_change_no_capabilitys_hash(write_project: WriteProject) -> None:
     files = {
         "shared": component("Shared", "t.shared"),
@@ -77,6 +79,14 @@ def test_targets_that_agree_are_listed_together_and_change_no_capabilitys_hash(w
         "t.worker": ["worker"],
     }
     assert compiled.places[("t.late", "view:t.late.read")] == "late.py:6"
+    lines = lines_of(compiled.manifest, compiled.places)
+    assert [line.split()[-3:] for line in as_text(lines, None).splitlines()[:3]] == [
+        ["doors", "targets", "where"],
+        ["test", "web", "late.py:6"],
+        ["web,", "worker", "shared.py:6"],
+    ]
+    assert "  targets        web, worker" in as_detail(lines[1], rows["t.shared", "view:t.shared.read"]).splitlines()
+    assert json.loads(as_json(lines, compiled.manifest, ()))["capabilities"][1]["targets"] == ["web", "worker"]
     write_contract(root, compiled.manifest)
     assert Authority.load(root / "remit.contract.json").hash == compiled.manifest.hash
 

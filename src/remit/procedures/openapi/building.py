@@ -77,6 +77,19 @@ def operations_of(document: Document) -> Iterator[tuple[str, Node]]:
             continue
 
 
+def summary_of(operation: Node) -> str:
+    """What an agent would read of an operation, in one line; empty where the document says nothing that fits."""
+    fitting, found = _said(operation)
+    return (fitting or found or [""])[0]
+
+
+def _said(operation: Node) -> tuple[list[str], list[str]]:
+    """What the document says, its description before its summary: what is short enough, and all of it."""
+    texts = [operation.get("description"), operation.get("summary")]
+    found = [" ".join(first_paragraph(text).split()) for text in texts if isinstance(text, str)]
+    return [text for text in found if 0 < len(text) <= _DESCRIPTION], found
+
+
 def _named(document: Document, request: str) -> tuple[str, str]:
     method, space, path = request.partition(" ")
     if space:
@@ -91,9 +104,7 @@ def _named(document: Document, request: str) -> tuple[str, str]:
 def _description(subject: str, place: str, written: str | None, operation: Node) -> str:
     if written is not None:
         return checked_description(subject, place, written, None)
-    texts = [operation.get("description"), operation.get("summary")]
-    found = [" ".join(first_paragraph(text).split()) for text in texts if isinstance(text, str)]
-    fitting = [text for text in found if 0 < len(text) <= _DESCRIPTION]
+    fitting, found = _said(operation)
     try:
         return checked_description(subject, place, (fitting or found or [""])[0], None)
     except DefinitionError as problem:

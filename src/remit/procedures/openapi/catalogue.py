@@ -3,32 +3,20 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, cast
 
 from remit._base.clock import Clock
-from remit.procedures.catalogue import Catalogue
+from remit.procedures.catalogue import Catalogue, Offer
 from remit.procedures.http.answer import ErrorMap
 from remit.procedures.http.circuit import CircuitStatus
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.sending import App
 from remit.procedures.http.way import BaseURL, Said, way_of
-from remit.procedures.openapi.building import Build, build, operations_of
+from remit.procedures.openapi.building import Build, build, operations_of, summary_of
 from remit.procedures.openapi.document import Source, read_document
 from remit.procedures.openapi.operation import OpenAPIOperation, Operation
 from remit.procedures.openapi.refusal import OperationRefused
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """One operation that the document has: `request` is `METHOD /path`; `name` and `refused` say what became of it."""
-
-    request: str
-    operation_id: str | None
-    summary: str
-    name: str | None
-    refused: str | None
 
 
 class OpenAPI(Catalogue):
@@ -115,6 +103,11 @@ class OpenAPI(Catalogue):
         return dict(self._refused)
 
     @property
+    def opted_in_by(self) -> str:
+        """The class whose values opt an operation of the document in."""
+        return f"{__package__}.{Operation.__name__}"
+
+    @property
     def strict_backend(self) -> bool:
         """True when a backend that moved away from the contract stops the start."""
         return self._strict
@@ -129,14 +122,14 @@ class OpenAPI(Catalogue):
         of_request = {request: name for name, request in self._requests.items()}
         offers: list[Offer] = []
         for request, node in operations_of(self._document):
-            operation_id, summary = node.get("operationId"), node.get("summary")
+            operation_id = node.get("operationId")
             known = operation_id if isinstance(operation_id, str) else None
             name = of_request.get(request) or (None if known is None else of_request.get(known))
             offers.append(
                 Offer(
                     request=request,
                     operation_id=known,
-                    summary=summary if isinstance(summary, str) else "",
+                    summary=summary_of(node),
                     name=name,
                     refused=None if name is None else self._refused.get(name),
                 )

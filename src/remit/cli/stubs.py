@@ -1,0 +1,132 @@
+"""Reference stubs: declarations for what a backend offers and no component references, for review (SPEC 10.2)."""
+
+import json
+import keyword
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from remit._model.effects import Effect
+from remit.cli.offers import OfferLine
+from remit.compiler import Backend
+
+_SHOWN: Final = 80
+_NAME: Final = 100
+_IMPORTED: Final = "imported"
+OPERATIONS: Final = "OPERATIONS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stub:
+    """One reference to write.
+
+    `effect` is what its catalogue says; `reviewed` is False where nobody has said any, which counts as destructive: a
+    method promises nothing, a GET included. `operation` is the name that its opting in would have, None where it is
+    opted in already.
+    """
+
+    id: str
+    attribute: str
+    request: str
+    summary: str
+    effect: str
+    reviewed: bool
+    operation: str | None
+
+
+def stubs_of(lines: Sequence[OfferLine], taken: Iterable[str]) -> list[Stub]:
+    """A stub for each line; `taken` are the names of operations that are listed anywhere."""
+    names, attributes = set(taken), set[str]()
+    found: list[Stub] = []
+    for line in lines:
+        listed = line.id is not None
+        name = line.id.removeprefix("domain:") if line.id is not None else _free(_name(line), names, "-")
+        names.add(name)
+        attribute = _free(_attribute(name), attributes, "_")
+        attributes.add(attribute)
+        found.append(
+            Stub(
+                id=f"domain:{name}",
+                attribute=attribute,
+                request=line.request,
+                summary=line.summary,
+                effect=line.effect if listed and line.effect is not None else Effect.DESTRUCTIVE.value,
+                reviewed=listed,
+                operation=None if listed else name,
+            )
+        )
+    return found
+
+
+def written(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) -> str:
+    """The source of a module that declares them; `types` are component types that exist."""
+    return "\n".join([*_head(backend, stubs), *_opted_in(backend, stubs), *_component(backend, stubs, types), ""])
+
+
+def _head(backend: Backend, stubs: Sequence[Stub]) -> Iterator[str]:
+    yield f'"""Operations of `{backend.name}` in {backend.path}, as its backend describes them: to be reviewed."""'
+    yield ""
+    yield "from remit import Component, reference"
+    if any(stub.operation for stub in stubs):
+        module, _, name = (backend.opted_in_by or "").rpartition(".")
+        yield f"from {module} import {name}"
+
+
+def _opted_in(backend: Backend, stubs: Sequence[Stub]) -> Iterator[str]:
+    new = [stub for stub in stubs if stub.operation is not None]
+    if not new:
+        return
+    yield ""
+    yield f"# For `{backend.name}`: expose={{…, **{OPERATIONS}}}. Nobody has said yet what a call of these"
+    yield "# does, so each counts as destructive and asks a person. Say what it does; GET promises nothing."
+    yield f"{OPERATIONS} = {{"
+    kind = (backend.opted_in_by or "").rpartition(".")[2]
+    for stub in new:
+        yield f"    # {_short(stub.summary) if stub.summary else 'not described: give it description='}"
+        yield f'    {_text(stub.operation)}: {kind}({_text(stub.request)}, effect="{stub.effect}"),'
+    yield "}"
+
+
+def _component(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) -> Iterator[str]:
+    words = re.findall("[a-z0-9]+", backend.name.lower()) or ["backend"]
+    if not words[0][0].isalpha():
+        words.insert(0, "backend")
+    kind = _free(f"{'-'.join(words)}.{_IMPORTED}", types, "-")
+    yield ""
+    yield ""
+    yield f'class {"".join(word.capitalize() for word in words)}{_IMPORTED.capitalize()}(Component, type="{kind}"):'
+    yield f'    """Operations of {backend.name}."""'
+    for stub in stubs:
+        yield ""
+        yield f"    # {stub.request}{': ' if stub.summary else ''}{_short(stub.summary)}"
+        yield f"    {stub.attribute} = reference({_text(stub.id)})"
+
+
+def _name(line: OfferLine) -> str:
+    """The backend's own name in the characters that every door takes as they are."""
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", line.operation_id or line.request)
+    return plain.strip("-.")[:_NAME] or "operation"
+
+
+def _attribute(name: str) -> str:
+    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_") or "operation"
+    plain = plain if plain[0].isalpha() else f"call_{plain}"
+    return f"{plain}_" if keyword.iskeyword(plain) else plain
+
+
+def _free(wanted: str, taken: Collection[str], mark: str) -> str:
+    candidate, number = wanted, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{wanted}{mark}{number}"
+    return candidate
+
+
+def _text(value: str | None) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(summary: str) -> str:
+    return summary if len(summary) <= _SHOWN else summary[: _SHOWN - 1].rstrip() + "…"
