@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from remit._journal.audit import stack_of
-from remit._model.consumer import Consumer
+from remit._model.consumer import Consumer, check_consumer
 from remit._policy.chain import Chain, Vote
 from remit._registry.state import Bound
 from remit._registry.viewer import Viewer
@@ -100,6 +100,7 @@ def explain(surface: Surface, consumer: Consumer) -> Explanation:
     """
     if not isinstance(surface, Surface):
         raise TypeError(f"explain(surface, consumer) needs a Surface, not a {type(surface).__name__}")
+    check_consumer(consumer)
     parts = surface._explained()
     if parts is None:
         raise RuntimeError("this surface has ended: nothing is mounted on it, and nobody sees anything")

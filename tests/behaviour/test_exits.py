@@ -113,6 +113,10 @@ async def test_an_update_that_says_neither_yes_nor_why_not_is_refused() -> None:
         mount.update(enabled="no")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the reason why not"):
         mount.update(available={"read": False})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match="takes a mapping, not str"):
+        mount.update(available="read")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"update\(reason=…\) is text, not int"):
+        mount.update(enabled=False, reason=7)  # type: ignore[arg-type]
     assert output(await surface.connect(AGENT).call(Machine.read)) == 1
 
 

@@ -72,7 +72,9 @@ def test_an_id_has_at_most_128_characters() -> None:
 
 
 @pytest.mark.requirement("2.1-domain-id")
-@pytest.mark.parametrize("target", ["view:x.y", "domain:", "domain:a\x00b", "domain:a\nb", "domain:" + "x" * 122, "x"])
+@pytest.mark.parametrize(
+    "target", ["view:x.y", "domain:", "domain:a\x00b", "domain:a\nb", "domain:\ud800", "domain:" + "x" * 122, "x"]
+)
 def test_a_reference_names_a_domain_path_without_control_characters(target: str) -> None:
     with pytest.raises(DefinitionError) as refused:
 

@@ -1,10 +1,11 @@
 """Every event and every field of an entry that the rules name (SPEC 9.1, 9.2)."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from remit import Component, Consumer, Event, EventType, ManualClock, Surface, action
+from remit import Component, Consumer, Event, EventType, Invocation, ManualClock, Surface, action
 from remit.policies import Expose, Hide, Policy, PolicyContext
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output, turns
 
@@ -137,3 +138,36 @@ async def test_every_event_of_a_surface_is_told_with_its_data_in_the_order_of_wh
         ("unregistered", named),
         ("confirmation-resolved", {**request, "status": "cancelled", "cause": "view-closed"}),
     ]
+
+
+@pytest.mark.requirement("9.2-continuing-in-vain")
+async def test_a_confirmation_id_continued_in_vain_leaves_an_entry() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    surface.confirmations.subscribe(lambda view: None)
+    surface.mount(Desk())
+    other = Consumer("other", kind="test")
+    asked = str(failed(await surface.connect(AGENT).call(Desk.clear)).details["confirmation_id"])
+    for id in ("cnf_invented", asked):
+        before = len(surface.audit())
+        failed(await surface.continue_(id, other), "CONFIRMATION_INVALID")
+        (entry,) = surface.audit()[before:]
+        assert (entry.type, entry.consumer, entry.code) == ("invocation", other.key, "CONFIRMATION_INVALID")
+    assert await surface.withdraw(asked, AGENT)
+    failed(await surface.continue_(asked, AGENT), "CONFIRMATION_INVALID")
+    last = surface.audit()[-1]
+    assert (last.consumer, last.capability) == (AGENT.key, "view:desk.clear")
+
+
+@pytest.mark.requirement("9.2-made-up-ids-are-cut")
+@pytest.mark.parametrize("asked", ["view:" + "x" * 100_000, 7, b"view:desk.clear", ["view:desk.clear"]])
+async def test_what_was_asked_for_fills_no_journal_and_stays_json(asked: Any) -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    heard: list[Event] = []
+    surface.subscribe(heard.append, types=[EventType.INVOCATION_SETTLED])
+    surface.mount(Desk())
+    outcome = await surface.invoke(Invocation(asked), AGENT)
+    failed(outcome, "CAPABILITY_NOT_FOUND")
+    assert outcome.capability_id == asked
+    told = asked[:128] if isinstance(asked, str) else None
+    assert [event.data["capability"] for event in heard] == [told]
+    assert surface.audit(types=["invocation"])[-1].capability == told

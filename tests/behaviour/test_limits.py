@@ -3,8 +3,8 @@
 import pytest
 
 from remit import Component, Invocation, Limits, Refused, Surface, Unavailable, action, q
-from remit.policies import Deny, Policy, PolicyContext
-from tests.behaviour.conftest import AGENT, authority_of, failed
+from remit.policies import Deny, Policy, PolicyContext, RequireConfirmation, ReviewContext
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed
 
 
 class Page(Component, type="page"):
@@ -112,3 +112,48 @@ async def test_every_reason_is_cut_at_the_limit_of_run_time_text(most: int) -> N
         assert error.details["reason"] == cut, id
     mounted.update(enabled=False, reason=LONG)
     assert {one.reason for one in agent.capabilities()} == {cut}
+
+
+class Asking(Policy, name="asking"):
+    async def review(self, ctx: ReviewContext) -> RequireConfirmation | None:
+        return RequireConfirmation(summary=BENT)
+
+
+BENT = "one\nline\u202e\t" + "s" * 1_000
+
+
+class Drawer(Component, type="drawer"):
+    """A drawer."""
+
+    @action(confirmation="required")
+    def empty(self) -> None:
+        """Empty."""
+
+    @empty.summary
+    def _(self) -> str:
+        return BENT
+
+    @action(policies=(Asking(),))
+    def fill(self) -> None:
+        """Fill."""
+
+
+@pytest.mark.requirement("3.12-every-run-time-text")
+@pytest.mark.parametrize("most", [200, 20])
+async def test_summaries_reasons_of_a_decision_and_routes_are_one_capped_line(most: int) -> None:
+    surface = Surface(authority_of(Drawer), principal="operator", limits=Limits(runtime_text=most))
+    surface.confirmations.subscribe(lambda view: None)
+    surface.mount(Drawer())
+    agent = surface.connect(AGENT)
+    line = "one line " + "s" * (most - 10) + "…"
+    ids: list[str] = []
+    for capability in (Drawer.empty, Drawer.fill):
+        ids.append(str(failed(await agent.call(capability), "CONFIRMATION_REQUIRED").details["confirmation_id"]))
+        view = surface.confirmations.get(ids[-1])
+        assert view is not None and view.summary == line
+    ahead = await surface.preflight(Invocation(Drawer.empty.id), AGENT)
+    assert ahead.question is not None and ahead.question.summary == line
+    await surface.confirmations.deny(ids[0], OPERATOR, BENT)
+    assert [entry.why for entry in surface.audit(types=["confirmation"])][-1] == line
+    surface.set_route(BENT)
+    assert surface.route == surface.snapshot(AGENT).route == line

@@ -2,19 +2,21 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
 
 from remit import (
+    Approved,
     BackendError,
     Component,
     ConfirmationView,
     Consumer,
     Decider,
     DefinitionError,
+    Denied,
     Principal,
     Procedures,
     Restrict,
@@ -23,7 +25,17 @@ from remit import (
     parallel,
     reference,
 )
-from remit.policies import authenticated, only_doors, only_kinds, rate_limit
+from remit.policies import (
+    Deny,
+    Disable,
+    Policy,
+    RequireConfirmation,
+    ReviewContext,
+    authenticated,
+    only_doors,
+    only_kinds,
+    rate_limit,
+)
 from remit.store.memory import MemoryStore
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output
 
@@ -140,6 +152,20 @@ MADE: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Restrict(hide=[7]), TypeError, "a pattern is text, not int"),  # type: ignore[list-item]
     (lambda: Restrict(policies=authenticated()), TypeError, "Restrict(policies=…) takes several policies, not"),  # type: ignore[arg-type]
     (lambda: Restrict(policies=7), TypeError, "Restrict(policies=…) takes several policies, not int"),  # type: ignore[arg-type]
+    (lambda: Disable(7), TypeError, "Disable(reason) says in text why, not int"),  # type: ignore[arg-type]
+    (lambda: Deny(7), TypeError, "Deny(reason=…) is text, not int"),  # type: ignore[arg-type]
+    (lambda: RequireConfirmation(summary=7), TypeError, "RequireConfirmation(summary=…) is text, not int"),  # type: ignore[arg-type]
+    (
+        lambda: RequireConfirmation(approver=""),
+        TypeError,
+        "RequireConfirmation(approver=…) is the name of a grant, not ''",
+    ),
+    (lambda: RequireConfirmation(approver=["a"]), TypeError, "is the name of a grant, not ['a']"),  # type: ignore[arg-type]
+    (lambda: Approved(by="operator"), TypeError, "'operator' is no Decider"),  # type: ignore[arg-type]
+    (lambda: Approved(by=OPERATOR, standing="a"), TypeError, "standing= is a collection of field names"),
+    (lambda: Approved(by=OPERATOR, standing=[7]), TypeError, "an entry of standing= is text, not int"),  # type: ignore[list-item]
+    (lambda: Denied(by=7), TypeError, "7 is no Decider"),  # type: ignore[arg-type]
+    (lambda: Denied(by=OPERATOR, reason=7), TypeError, "deny(reason=…) is text, not int"),  # type: ignore[arg-type]
 ]
 
 
@@ -169,6 +195,73 @@ def test_a_number_of_calls_that_is_none_is_told_as_it_was_written(places: tuple[
                 """Put."""
 
     assert f"concurrency={told} says no number of calls" in refused.value.rule
+
+
+NOBODY: Any = "agent"
+TEXT: Any = "view:panel.press"
+ASKED: list[tuple[Callable[[Surface], object], type[Exception], str]] = [
+    (lambda surface: surface.cancel("x", NOBODY), TypeError, "'agent' is no Consumer\n  do  give who is asking"),
+    (lambda surface: surface.subscribe(print, consumer=NOBODY), TypeError, "'agent' is no Consumer"),
+    (lambda surface: surface.suspend(consumer=NOBODY), TypeError, "'agent' is no Consumer"),
+    (lambda surface: surface.suspend(capability=NOBODY), ValueError, "the contract knows no capability 'agent'"),
+    (lambda surface: surface.reinstate(capability=7), ValueError, "the contract knows no capability 7"),  # type: ignore[arg-type]
+    (lambda surface: surface.subscribe(print, types=["mounted"]), ValueError, "'mounted' is none of surface-changed,"),  # type: ignore[list-item]
+    (lambda surface: surface.audit(types=["mounts"]), ValueError, "audit(types=…): 'mounts' is none of invocation,"),
+    (lambda surface: surface.audit_to(print), TypeError, "takes what has write(entry), plain or async, not builtin"),  # type: ignore[arg-type]
+    (lambda surface: surface.audit_to(Half), TypeError, "plain or async, not the class Half"),  # type: ignore[arg-type]
+    (lambda surface: surface.set_route(7), TypeError, "set_route(path) takes text such as"),  # type: ignore[arg-type]
+    (lambda surface: surface.mounted(7), TypeError, "mounted(kind) takes a class of components, not int"),  # type: ignore[type-var]
+    (lambda surface: surface.mounted(str), TypeError, "not str\n  do  write mounted(DevicesTable)"),  # type: ignore[type-var]
+    (lambda surface: surface.snapshot(AGENT, prefixes=7), TypeError, "prefixes is a collection of texts, not int"),  # type: ignore[arg-type]
+    (lambda surface: surface.snapshot(AGENT, tags=[7]), TypeError, "an entry of tags is text, not int"),  # type: ignore[list-item]
+    (lambda surface: surface.snapshot(AGENT, effects="read"), TypeError, "effects is a collection, not one text"),
+    (lambda surface: surface.snapshot(AGENT, effects=["write"]), ValueError, "effects: 'write' is none of read, local"),
+    (lambda surface: surface.snapshot(AGENT, budget=-1), ValueError, "budget is a number of bytes, not -1"),
+    (lambda surface: surface.invoke(TEXT, AGENT), TypeError, "'view:panel.press' is no Invocation\n  do  write"),
+    (lambda surface: surface.preflight(TEXT, AGENT), TypeError, "'view:panel.press' is no Invocation"),
+    (lambda surface: surface.continue_("x", NOBODY), TypeError, "'agent' is no Consumer"),
+    (lambda surface: surface.withdraw("x", NOBODY), TypeError, "'agent' is no Consumer"),
+    (lambda surface: surface.decided("x", NOBODY, timeout=1), TypeError, "'agent' is no Consumer"),
+    (lambda surface: surface.connect(AGENT).call(TEXT, progress=7), TypeError, "progress= is a plain function"),  # type: ignore[arg-type]
+    (lambda surface: surface.connect(AGENT).call(TEXT, progress=slow), TypeError, "progress= is a plain function"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.requirement("4.13-what-is-asked-is-judged")
+@pytest.mark.parametrize(("ask", "kind", "told"), ASKED)
+async def test_what_a_surface_is_asked_and_cannot_be_meant_is_refused_in_words_of_its_own(
+    ask: Callable[[Surface], object], kind: type[Exception], told: str
+) -> None:
+    surface = Surface(authority_of(Panel), principal="operator")
+    with pytest.raises(kind) as refused:
+        answer = ask(surface)
+        if isinstance(answer, Coroutine):
+            await answer
+    assert told in str(refused.value)
+    assert surface.route is None and not surface.audit()
+
+
+class Wishing(Policy, name="wishing"):
+    async def review(self, ctx: ReviewContext) -> RequireConfirmation | None:
+        return RequireConfirmation(approver="")
+
+
+@pytest.mark.requirement("5.2-an-answer-that-cannot-be-meant-closes")
+async def test_a_review_that_names_nobody_as_approver_closes_and_the_operator_reads_why() -> None:
+    class Page(Component, type="page"):
+        """A page."""
+
+        @action(policies=(Wishing(),))
+        def put(self) -> None:
+            """Put."""
+
+    surface = Surface(authority_of(Page), principal="operator")
+    surface.confirmations.subscribe(lambda view: None)
+    surface.mount(Page())
+    failed(await surface.connect(AGENT).call(Page.put), "NOT_AUTHORIZED")
+    (entry,) = journal(surface)
+    assert "is the name of a grant" in str(entry.votes[0].cause)
+    assert surface.confirmations.pending() == ()
 
 
 @pytest.mark.requirement("7.4-a-decider-decides")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from remit._confirmation.desk import Desk
 from remit._confirmation.refusals import UnknownRequest, WrongDigest
-from remit._confirmation.request import RequestRecord
+from remit._confirmation.request import RequestRecord, check_fields, check_reason
 from remit._model.consumer import ConsumerKey, Decider, check_decider
 from remit._model.request_view import ConfirmationStatus, ConfirmationView
 from remit._model.standing import StandingApproval
@@ -54,6 +54,7 @@ class Confirmations:
         (SPEC 7.9). `NotStanding`: it is not offered, or not with these fields; `TooManyStanding`: 32 are held.
         """
         check_decider(decider, needed=True)
+        check_fields(standing)
         record = self._record(id)
         if digest is not None and digest != record.digest:
             raise WrongDigest
@@ -62,8 +63,7 @@ class Confirmations:
     async def deny(self, id: str, decider: Decider, reason: str | None = None) -> None:
         """Say no: final for the identical request for 10 minutes. The reason is for the journal, not for the agent."""
         check_decider(decider, needed=True)
-        if reason is not None and not isinstance(reason, str):
-            raise TypeError(f"deny(reason=…) is text, not {type(reason).__name__}")
+        check_reason(reason)
         await self._desk.decide(self._record(id), decider, ConfirmationStatus.DENIED, reason)
 
     def standing(self, decider: Decider | None = None) -> tuple[StandingApproval, ...]:

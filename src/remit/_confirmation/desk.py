@@ -186,6 +186,7 @@ class Desk:
             raise NotPending(record.status)
         if to is Status.APPROVED and record.homeless:
             raise PartAway
+        why = None if reason is None else clean_line(reason, self._limits.runtime_text)
         spend_s = self._limits.spend_s if record.ask.spend_s is None else record.ask.spend_s
         spend_by = self._clock.now() + timedelta(seconds=spend_s) if to is Status.APPROVED else None
         won = await self._store.transition(
@@ -193,7 +194,7 @@ class Desk:
             Status.PENDING.value,
             to.value,
             decided_by=decider.id,
-            reason=None if reason is None else clean_line(reason, self._limits.runtime_text),
+            reason=why,
             spend_by=None if spend_by is None else spend_by.isoformat(),
         )
         if record.status is not Status.PENDING:  # ended while the store was busy; the end stands
@@ -213,7 +214,7 @@ class Desk:
             self.standings.denied(record.ask.descriptor.id, record.ask.consumer.key)
         if to is Status.APPROVED:
             record.ends_at = self._clock.monotonic() + spend_s
-        self._become(record, to, why=reason)
+        self._become(record, to, why=why)
         if record.open:
             self._arm(record)
 

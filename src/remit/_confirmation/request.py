@@ -11,7 +11,7 @@ from remit._base.boundary import Json, canonical, loads
 from remit._base.clock import TimerHandle
 from remit._base.codes import InvalidReason
 from remit._base.digest import keyed_hex
-from remit._model.consumer import Consumer, Decider, Principal
+from remit._model.consumer import Consumer, Decider, Principal, check_decider
 from remit._model.descriptor import Descriptor
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
@@ -121,11 +121,16 @@ class Ask:
 class Approved:
     """What an inline `decide` returns to approve; `by` is the authenticated person.
 
-    `standing` approves for the session, too: the fields it names are left free (SPEC 7.9).
+    `standing` approves for the session, too: the fields it names are left free (SPEC 7.9). What is no `Decider`, or no
+    collection of names, is a TypeError where it is written.
     """
 
     by: Decider
     standing: Collection[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_decider(self.by, needed=True)
+        check_fields(self.standing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +139,26 @@ class Denied:
 
     by: Decider
     reason: str | None = None
+
+    def __post_init__(self) -> None:
+        check_decider(self.by, needed=True)
+        check_reason(self.reason)
+
+
+def check_fields(standing: object) -> None:
+    """Raise a TypeError for what names no fields to be left free."""
+    if standing is None:
+        return
+    if isinstance(standing, str) or not isinstance(standing, Collection):
+        raise TypeError(f"standing= is a collection of field names, () for none, not {standing!r:.80}")
+    if odd := [name for name in standing if not isinstance(name, str)]:
+        raise TypeError(f"an entry of standing= is text, not {type(odd[0]).__name__}")
+
+
+def check_reason(reason: object) -> None:
+    """Raise a TypeError for a reason that is no text."""
+    if reason is not None and not isinstance(reason, str):
+        raise TypeError(f"deny(reason=…) is text, not {type(reason).__name__}")
 
 
 DecideFn = Callable[[ConfirmationView], Awaitable[Approved | Denied | None]]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from remit._base.limits import Limits
+from remit._base.text import clean_line
 from remit._confirmation.broker import Broker
 from remit._confirmation.request import Ask, Pins
 from remit._confirmation.standing import Standing
@@ -103,12 +104,14 @@ def question(call: Call, part: Known) -> Question | None:
 
 
 def _summary(call: Call, needed: Required, entered: Entered) -> str | None:
-    """The policy's text, else the author's; one that raises is none."""
+    """The policy's text, else the author's, as one line (SPEC 3.12); one that raises or is empty is none."""
     plan = call.live.plan
-    if needed.summary is not None or plan.summary is None:
-        return needed.summary
-    text = entered.attempt(plan.summary, call.live.registration.component)
-    return None if isinstance(text, Raised) or text is None else str(text)
+    text: object = needed.summary
+    if text is None and plan.summary is not None:
+        text = entered.attempt(plan.summary, call.live.registration.component)
+    if isinstance(text, Raised) or text is None:
+        return None
+    return clean_line(text, call.sight.site.limits.runtime_text) or None
 
 
 def _approvers(call: Call, needed: Required) -> tuple[str, ...]:

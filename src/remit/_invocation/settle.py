@@ -19,6 +19,7 @@ from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.effects import Audit
 from remit._model.event import EventType
+from remit._model.ids import MAX_ID
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.payload import Payload, PayloadPart, PayloadReader
 from remit._registry.entered import Entered, Raised
@@ -146,12 +147,18 @@ def _tell(call: Call, error: AgentError | None, part: Part) -> None:
         EventType.INVOCATION_SETTLED,
         {
             "invocation": call.invocation_id,
-            "capability": call.request.capability_id,
+            "capability": _named(call),
             "ok": error is None,
             "code": None if error is None else error.code.value,
         },
         call.key,
     )
+
+
+def _named(call: Call) -> str | None:
+    """The id as it was asked for, cut where no id goes on: what a caller makes up fills no journal."""
+    id: object = call.request.capability_id
+    return id[:MAX_ID] if isinstance(id, str) else None
 
 
 def repeat(call: Call, outcome: Outcome) -> None:
@@ -218,7 +225,7 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         AuditType.INVOCATION,
         level=level,
         registration=None if bound is None else bound.registration.id,
-        capability=call.request.capability_id if isinstance(call.request.capability_id, str) else None,
+        capability=_named(call),
         invocation=call.invocation_id or None,
         correlation_id=call.correlation_id,
         consumer=call.key,

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from remit._base.boundary import Json, loads
 from remit._base.clock import Clock
+from remit._base.closed import one_of
 from remit._journal.about import ListingCounts, Place
 from remit._journal.sinks import Sinks
 from remit._model.effects import Audit
@@ -288,7 +289,7 @@ class AuditLog:
         """
         if isinstance(types, str):
             raise TypeError(f"types is a collection, not one text: write [{str(types)!r}]")
-        wanted = None if types is None else {AuditType(type) for type in types}
+        wanted = None if types is None else {one_of(AuditType, type, "audit(types=…)") for type in types}
         return tuple(
             self._entry(raw)
             for raw in self._entries

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 from remit._base.clock import Clock
+from remit._base.closed import one_of
 from remit._journal.listeners import Listeners, Report
 from remit._model.event import Event, EventListener, EventType
 
@@ -71,7 +72,7 @@ class EventHub:
         """
         if isinstance(types, str):
             raise TypeError(f"types is a collection, not one text: write [{str(types)!r}]")
-        wanted = None if types is None else frozenset(EventType(type) for type in types)
+        wanted = None if types is None else frozenset(one_of(EventType, type, "subscribe(types=…)") for type in types)
         if self._closed:
             return _nothing
         return self._listeners.add(listener, _filter(wanted, hears))

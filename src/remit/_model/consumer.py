@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from remit._base.closed import one_of
 from remit._model.effects import Effect
 from remit._model.pattern import Patterns, Scope
 from remit.errors import DefinitionError
@@ -155,9 +156,7 @@ def _chain(actors: object) -> tuple[str, ...]:
 
 
 def _kind(kind: object) -> ConsumerKind:
-    if not isinstance(kind, str) or kind not in list(ConsumerKind):
-        raise ValueError(f"Consumer(kind=…): {kind!r:.80} is none of {', '.join(ConsumerKind)}")
-    return ConsumerKind(kind)
+    return one_of(ConsumerKind, kind, "Consumer(kind=…)")
 
 
 def _moment(until: object) -> datetime | None:

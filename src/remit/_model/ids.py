@@ -18,7 +18,7 @@ DEFAULT_INSTANCE = "default"
 _TYPE = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)*")
 _NAME = re.compile(r"[a-z][A-Za-z0-9]*")
 _INSTANCE = re.compile(r"[A-Za-z0-9_-]{1,128}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # a lone surrogate is no character of any text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +62,13 @@ def check_component_type(text: object, *, place: str | None = None) -> str:
     """Return a valid component type, or raise INVALID_ID naming the rule (SPEC 2.1)."""
     if isinstance(text, str) and len(text) <= MAX_ID and _TYPE.fullmatch(text):
         return text
+    too_long = isinstance(text, str) and len(text) > MAX_ID
     raise DefinitionError(
         DefinitionCode.INVALID_ID,
-        repr(text),
-        "a component type is dot-separated segments of [a-z][a-z0-9-]*",
+        f"{text!r:.160}",
+        f"a component type has at most {MAX_ID} characters, as its ids do"
+        if too_long
+        else "a component type is dot-separated segments of [a-z][a-z0-9-]*",
         place=place,
         do='write for example type="devices.table"',
     )
@@ -90,8 +93,8 @@ def check_domain_id(text: object, *, place: str | None = None) -> CapabilityId:
         return CapabilityId(text)
     raise DefinitionError(
         DefinitionCode.INVALID_ID,
-        repr(text),
-        f"a reference names `domain:<path>`, at most {MAX_ID} characters, none of them a control character",
+        f"{text!r:.160}",
+        f"a reference names `domain:<path>`, at most {MAX_ID} characters, no control character, no lone surrogate",
         place=place,
         do='write for example reference("domain:devices.disable")',
     )

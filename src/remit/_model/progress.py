@@ -1,5 +1,6 @@
 """How far a running call has come, as its code says (SPEC 6.10)."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,4 +20,12 @@ class Progress:
 
 
 ProgressListener = Callable[[Progress], None]
+
+
+def check_listener(progress: object) -> None:
+    """Raise a TypeError for what cannot hear reports: anything but a plain function."""
+    if not callable(progress) or inspect.iscoroutinefunction(progress):
+        raise TypeError("progress= is a plain function of one Progress: it is told, and nobody waits for it")
+
+
 Reporter = Callable[[float, float | None, str | None], None]

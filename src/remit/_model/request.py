@@ -22,3 +22,12 @@ class Invocation:
     surface_version: str | None = None
     confirmation: str | None = None
     correlation_id: str | None = None
+
+
+def check_invocation(invocation: object) -> None:
+    """Raise a TypeError that says what to write for anything but an Invocation."""
+    if not isinstance(invocation, Invocation):
+        raise TypeError(
+            f"{invocation!r:.80} is no Invocation"
+            '\n  do  write Invocation("view:devices.table.readState", {…}), or connection.call("view:…", {…})'
+        )

@@ -119,16 +119,17 @@ def _public_methods(cls: type) -> Iterator[tuple[str, object]]:
 def _check_method(cls: type, attribute: str, value: object) -> None:
     if not inspect.isfunction(value):
         _refuse(cls, f"`{attribute}` is no plain method", f"write def {attribute}(self, ctx)")
+    given = ("self", "ctx", "call_next") if attribute == "around" else ("self", "ctx")
     if attribute == "discover":
         if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value):
             _refuse(cls, "`discover` is synchronous: it decides, it does not wait", "def discover(self, ctx)")
     elif not inspect.iscoroutinefunction(value):
-        _refuse(cls, f"`{attribute}` is a coroutine function", f"async def {attribute}(self, ctx)")
-    given = ("self", "ctx", "call_next") if attribute == "around" else ("self", "ctx")
+        _refuse(cls, f"`{attribute}` is a coroutine function", f"async def {attribute}({', '.join(given)})")
     try:
         inspect.signature(value).bind(*given)
     except TypeError:
-        _refuse(cls, f"`{attribute}` is called with {', '.join(given)}", f"def {attribute}({', '.join(given)})")
+        waits = "" if attribute == "discover" else "async "
+        _refuse(cls, f"`{attribute}` is called with {', '.join(given)}", f"{waits}def {attribute}({', '.join(given)})")
 
 
 def _check_name(cls: type, name: object) -> None:

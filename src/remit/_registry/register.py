@@ -112,8 +112,7 @@ class Registrar:
         available: Mapping[str, Literal[True] | str] | None = None,
     ) -> None:
         """Enable or disable, and push availability; a push only lowers, a difference moves versions (SPEC 4.1)."""
-        if enabled is not None and not isinstance(enabled, bool):
-            raise TypeError("update(enabled=…) takes True or False")
+        _check_update(enabled, reason, available)
         pushed = dict(registration.pushed)
         for name, state in (available or {}).items():
             attribute = _attribute(registration.sealed, name)
@@ -202,6 +201,16 @@ class Registrar:
             _check_lowered(plan, chain)
             chains.append(chain)
         return chains
+
+
+def _check_update(enabled: object, reason: object, available: object) -> None:
+    if enabled is not None and not isinstance(enabled, bool):
+        raise TypeError("update(enabled=…) takes True or False")
+    if reason is not None and not isinstance(reason, str):
+        raise TypeError(f"update(reason=…) is text, not {type(reason).__name__}")
+    if available is not None and not isinstance(available, Mapping):
+        found = type(available).__name__
+        raise TypeError(f'update(available=…) takes a mapping, not {found}: write {{"select_rows": "why not"}}')
 
 
 def _policy(policy: object, plan: Plan) -> Policy:

@@ -26,6 +26,7 @@ _REF: Final = re.compile(r"#/\$defs/(.+)")
 # Nodes inside one another while walking, unions and references too; far above any schema that passes.
 _MAX_WALK: Final = 64
 _LIMITS: Final = Limits()
+_WRONG: Final = DefinitionCode.UNSUPPORTED_SCHEMA
 
 Node = dict[str, Json]
 
@@ -37,7 +38,8 @@ def to_subset(schema: Mapping[str, object], *, subject: str, closed: bool) -> di
     otherwise take no further keys; that is right for inputs. Rewritten, where it is exact: tagged `oneOf` to `anyOf`,
     `prefixItems` of equal entries to `items`, one-valued `enum` to `const`, an `allOf` of one. Everything outside the
     subset, recursion, more than 8 levels (a field of the root is level 2) or 16,384 bytes, and a `default` that breaks
-    its own schema are `DefinitionError(UNSUPPORTED_SCHEMA)` with the field's path and what to write instead.
+    its own schema are a `DefinitionError` with the field's path and what to write instead: LIMIT_EXCEEDED for levels
+    and bytes, UNSUPPORTED_SCHEMA for all else.
     """
     try:
         own, _ = take(dict(schema))
@@ -46,10 +48,10 @@ def to_subset(schema: Mapping[str, object], *, subject: str, closed: bool) -> di
     return _Rewriter(subject, cast(Node, own), closed).run()
 
 
-def _error(subject: str, path: str, found: str, write: str | None) -> DefinitionError:
+def _error(subject: str, path: str, found: str, write: str | None, code: DefinitionCode = _WRONG) -> DefinitionError:
     rule = f"{path}: {found}" if path else found
     do = None if write is None else f"write {write}"
-    return DefinitionError(DefinitionCode.UNSUPPORTED_SCHEMA, subject, rule, do=do)
+    return DefinitionError(code, subject, rule, do=do)
 
 
 class _Rewriter:
@@ -81,7 +83,7 @@ class _Rewriter:
         if self._height(result) > _LIMITS.depth:
             raise self._too_deep("")
         if len(canonical(result)) > _LIMITS.schema_bytes:
-            raise self._refuse("", f"more than {_LIMITS.schema_bytes} bytes", "fewer fields, or shorter descriptions")
+            raise self._too_much("", f"{_LIMITS.schema_bytes} bytes", "fewer fields, or shorter descriptions")
         try:
             compile_schema(result)
         except ValueError:
@@ -94,7 +96,10 @@ class _Rewriter:
         return _error(self._subject, path, found, write)
 
     def _too_deep(self, path: str) -> DefinitionError:
-        return self._refuse(path, f"more than {_LIMITS.depth} levels of nesting", "a flatter type")
+        return self._too_much(path, f"{_LIMITS.depth} levels of nesting", "a flatter type")
+
+    def _too_much(self, path: str, most: str, write: str) -> DefinitionError:
+        return _error(self._subject, path, f"more than {most}", write, DefinitionCode.LIMIT_EXCEEDED)
 
     # One node
 

@@ -1,5 +1,6 @@
 """Delegation tokens: what a person's host lets one agent reach, signed and short-lived (SPEC 11.11)."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
+from remit._base.closed import one_of
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
 from remit._base.limits import Limits
@@ -119,17 +121,15 @@ class Delegations:
         """Sign a token; for the host only, never reachable for an agent (SPEC 11.11).
 
         `scope` are patterns, at most `limits.scope_patterns`; `ttl` is seconds (`limits.token_s` if not given);
-        `session` narrows the token to one view. Wrong patterns are a `DefinitionError`, other mistakes a `ValueError`.
+        `session` narrows the token to one view. Wrong patterns are a `DefinitionError`, values of another type a
+        `TypeError`, other mistakes a `ValueError`.
         """
+        _check_said(principal, actor, ttl, session)
         patterns = Patterns(scope).texts
         lifetime = self._limits.token_s if ttl is None else ttl
-        if not actor:
-            raise ValueError("a delegation names its actor")
         if len(patterns) > self._limits.scope_patterns:
             raise ValueError(f"a delegation has at most {self._limits.scope_patterns} patterns")
-        if lifetime <= 0:
-            raise ValueError("a delegation lives for more than 0 seconds")
-        of_kind = ConsumerKind(kind)
+        of_kind = one_of(ConsumerKind, kind, "delegate(kind=…)")
         now = self._clock.now().timestamp()
         claims: dict[str, object] = {
             "iss": ISSUER,
@@ -190,6 +190,19 @@ def _delegation(claims: Mapping[str, object], kind: ConsumerKind) -> Delegation 
         expires_at=float(expires),
         consumer=consumer,
     )
+
+
+def _check_said(principal: object, actor: object, ttl: object, session: object) -> None:
+    if not isinstance(principal, Principal):
+        raise TypeError(f"delegate(principal, …) takes a Principal, not {type(principal).__name__}")
+    if not isinstance(actor, str) or not actor:
+        raise ValueError('a delegation names its actor: actor="copilot"')
+    if ttl is not None and (not isinstance(ttl, int | float) or isinstance(ttl, bool)):
+        raise TypeError(f"delegate(ttl=…) is a number of seconds, not {type(ttl).__name__}")
+    if ttl is not None and not 0 < ttl < math.inf:
+        raise ValueError("a delegation lives for more than 0 seconds, and not for ever")
+    if session is not None and not isinstance(session, str):
+        raise TypeError(f"delegate(session=…) is the id of a view, not {type(session).__name__}")
 
 
 def _audience(kind: ConsumerKind) -> str:

@@ -1,7 +1,8 @@
 """Puts one snapshot together: what is listed, its version, the route (SPEC 4.9)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
+from remit._base.closed import one_of
 from remit._model.consumer import Consumer
 from remit._model.effects import Effect
 from remit._model.ids import SurfaceId
@@ -19,13 +20,14 @@ def filter_of(
     include_unavailable: bool,
     budget: int | None,
 ) -> Filter:
-    """What a caller of `snapshot` asks for; one text where several belong is a TypeError."""
+    """What a caller of `snapshot` asks for; what cannot be meant is a TypeError or a ValueError that names it."""
+    named = _several(effects, "effects")
     return Filter(
         prefixes=_several(prefixes, "prefixes"),
         tags=_several(tags, "tags"),
-        effects=None if effects is None else frozenset(Effect(effect) for effect in effects),
+        effects=None if named is None else frozenset(one_of(Effect, each, "effects") for each in named),
         include_unavailable=include_unavailable,
-        budget=budget,
+        budget=_bytes(budget),
     )
 
 
@@ -57,7 +59,22 @@ def _captured(parts: Wired, consumer: Consumer) -> tuple[Capture, str] | None:
     return captured, version
 
 
-def _several(names: Collection[str] | None, what: str) -> Collection[str] | None:
+def _several(names: Collection[str] | None, what: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
     if isinstance(names, str):
-        raise TypeError(f"{what} is a collection, not one text: write [{names!r}]")
-    return names
+        raise TypeError(f"{what} is a collection, not one text: write [{str(names)!r}]")
+    if not isinstance(names, Iterable):
+        raise TypeError(f"{what} is a collection of texts, not {type(names).__name__}")
+    several = tuple(names)
+    if odd := [each for each in several if not isinstance(each, str)]:
+        raise TypeError(f"an entry of {what} is text, not {type(odd[0]).__name__}")
+    return several
+
+
+def _bytes(budget: object) -> int | None:
+    if budget is None:
+        return None
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 0:
+        raise ValueError(f"budget is a number of bytes, not {budget!r:.80}")
+    return budget

@@ -54,7 +54,7 @@ class Connection:
         `confirmation` is evidence, `id` repeats an earlier invocation, `timeout` is in seconds (at most 600),
         `progress` hears how far the running code says it has come (SPEC 6.10).
         """
-        capability_id = _id_of(capability)
+        capability_id = named_id(capability)
         request = Invocation(
             capability_id,
             input,
@@ -103,13 +103,14 @@ class Connection:
         return Toolset(self._port, self.consumer, waits=waits)
 
 
-def _id_of(capability: object) -> str:
+def named_id(capability: object) -> str:
+    """The id that a text or a class attribute stands for; a TypeError that says what to write for anything else."""
     if isinstance(capability, str):
         return capability
     named = getattr(capability, "id", None)
     if isinstance(named, str) and not isinstance(capability, type):
         return named
     raise TypeError(
-        f"call({capability!r}) names no capability\n"
+        f"{capability!r:.80} names no capability\n"
         '  do  call("view:devices.table.readState") or call(DevicesTable.read_state)'
     )

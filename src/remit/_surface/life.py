@@ -5,6 +5,7 @@ from typing import Protocol
 from remit._confirmation.moving import Place
 from remit._confirmation.request import RequestRecord
 from remit._invocation.effective_input import again
+from remit._journal.audit import AuditType
 from remit._model.consumer import Consumer
 from remit._model.outcome import Failed
 from remit._model.request import Invocation
@@ -16,7 +17,7 @@ from remit._registry.state import Registration
 from remit._registry.wanted import Wanted, check
 from remit._surface.belonging import Belonging
 from remit._surface.wiring import Wired
-from remit.errors import AgentError
+from remit.errors import AgentError, Happened
 
 
 class Running(Protocol):
@@ -84,7 +85,18 @@ class Life:
         self._parts.hub.close()
 
     def no_call(self, wanted: Invocation | None, error: AgentError, consumer: Consumer | None) -> Failed:
-        """The answer where nothing came to be a call."""
+        """The answer where nothing came to be a call; what a consumer asked for in vain is journalled (SPEC 9.2)."""
+        if consumer is not None and not self.ended:
+            self._parts.audit.append(
+                AuditType.INVOCATION,
+                capability=None if wanted is None else wanted.capability_id,
+                invocation=None if wanted is None else wanted.id,
+                consumer=consumer.key,
+                code=error.code,
+                why="there is nothing to continue",
+                outcome=Happened.NONE,
+                contract_hash=self._parts.parts.settle.contract_hash,
+            )
         return Failed(
             invocation_id="" if wanted is None else wanted.id or "",
             capability_id="" if wanted is None else wanted.capability_id,

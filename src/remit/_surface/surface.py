@@ -20,13 +20,14 @@ from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
 from remit._model.listing import Snapshot
 from remit._model.outcome import Outcome
 from remit._model.preflight import Preflight
-from remit._model.progress import ProgressListener
-from remit._model.request import Invocation
+from remit._model.progress import ProgressListener, check_listener
+from remit._model.request import Invocation, check_invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit._policy.guard import Guard
 from remit._policy.policy import Policy
 from remit._registry.entered import Within
 from remit._registry.wanted import Wanted
+from remit._surface.asked import check_kind, check_sink, route_of
 from remit._surface.audience import audience_of
 from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
@@ -155,6 +156,7 @@ class Surface:
     def mounted(self, kind: type[C]) -> tuple[C, ...]:
         """The live instances of a component class, in the order of a listing."""
         self._belongs.check_thread()
+        check_kind(kind)
         found = (registration.component for registration in self._parts.registry.in_order())
         return tuple(component for component in found if isinstance(component, kind))
 
@@ -202,7 +204,10 @@ class Surface:
         the task of the code that runs, with what that reports by `Context.progress`; it must be quick (SPEC 6.10).
         """
         self._belongs.check_loop()
+        check_invocation(invocation)
         check_consumer(consumer)
+        if progress is not None:
+            check_listener(progress)
         if self._life.ended:
             return self._life.no_call(invocation, cancelled(Happened.NONE), consumer)
         return await self._pipeline.invoke(invocation, consumer, timeout, progress)
@@ -215,6 +220,7 @@ class Surface:
         tells the effective input and what a person would be shown. What is hidden is CAPABILITY_NOT_FOUND as always.
         """
         self._belongs.check_loop()
+        check_invocation(invocation)
         check_consumer(consumer)
         seen = None if self._life.ended else await self._ahead.look(invocation, consumer)
         if seen is None or self._life.ended:
@@ -228,6 +234,7 @@ class Surface:
 
         It decides nothing. Somebody else's id is an unknown id (SPEC 7.6, 7.7).
         """
+        check_consumer(consumer)
         stored = self._parts.broker.stored(confirmation_id, consumer.key)
         ended = self._parts.broker.ended(confirmation_id, consumer.key)
         if stored is None or ended is not None:
@@ -249,15 +256,18 @@ class Surface:
 
     async def decided(self, confirmation_id: str, consumer: Consumer, *, timeout: float) -> ConfirmationStatus | None:
         """Wait at most `timeout` seconds until a request of this consumer is no longer pending."""
+        check_consumer(consumer)
         return await self._parts.broker.decided(confirmation_id, consumer.key, timeout)
 
     async def withdraw(self, confirmation_id: str, consumer: Consumer) -> bool:
         """End a pending request of this consumer; not a denial (SPEC 7.5)."""
+        check_consumer(consumer)
         return await self._parts.broker.withdraw(confirmation_id, consumer.key)
 
     def cancel(self, invocation_id: str, consumer: Consumer) -> bool:
         """Cancel a running call of this consumer."""
         self._belongs.check_thread()
+        check_consumer(consumer)
         return self._pipeline.cancel(invocation_id, consumer.key)
 
     def subscribe(
@@ -269,6 +279,8 @@ class Surface:
     ) -> Callable[[], None]:
         """Hear events after they happened, in order; with `consumer` only what it may hear. Returns the end of it."""
         self._belongs.check_thread()
+        if consumer is not None:
+            check_consumer(consumer)
         audience = None if consumer is None else audience_of(consumer, self._parts)
         return self._parts.hub.subscribe(listener, types, audience)
 
@@ -278,12 +290,13 @@ class Surface:
         return self._parts.registry.route
 
     def set_route(self, path: str | None) -> None:
-        """Say where in the application the view is."""
+        """Say where in the application the view is; agents are told it as one line (SPEC 3.12)."""
         self._belongs.check_thread()
-        if path == self._parts.registry.route:
+        route = route_of(path, self._parts.registry.reason_characters)
+        if route == self._parts.registry.route:
             return
-        self._parts.registry.route = path
-        self._parts.hub.emit(EventType.ROUTE_CHANGED, {"route": path})
+        self._parts.registry.route = route
+        self._parts.hub.emit(EventType.ROUTE_CHANGED, {"route": route})
 
     def suspend(self, *, consumer: Consumer | None = None, capability: str | Named | None = None) -> None:
         """Switch one consumer or one capability off, as of the next call: the kill switch (SPEC 4.13).
@@ -326,6 +339,7 @@ class Surface:
 
         No sink fails a call, and an async one delays none: see `AuditSink.write` (SPEC 9.2).
         """
+        check_sink(sink)
         return self._parts.audit.sink(sink)
 
     def findings(self) -> tuple[SurfaceFinding, ...]:

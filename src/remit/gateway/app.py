@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from remit._base.clock import Clock, SystemClock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
+from remit._base.text import clean_line
 from remit._contract.authority import Authority
 from remit._contract.moved import moves_of, refuse_moved
 from remit._model.consumer import Consumer, ConsumerKind, Principal
@@ -135,7 +136,7 @@ class Gateway:
         session = Session(
             id=new_id(VIEW_PREFIX),
             principal=person.key,
-            title=title,
+            title=clean_line(title, self._limits.runtime_text),
             opened_at=self._clock.now(),
             surface=surface,
         )

@@ -68,7 +68,11 @@ class Harness:
         decider: Answers = "manual",
         consumer: Consumer | None = None,
     ) -> None:
-        site = Site(authority=authority, policies=tuple(policies), host=host, exposure=exposure, limits=limits)
+        if not isinstance(authority, Authority):
+            raise TypeError("Harness(authority, …) needs an Authority: Authority.load(beside=__file__)")
+        site = Site(
+            authority=authority, policies=policies_of(policies, "Harness"), host=host, exposure=exposure, limits=limits
+        )
         clock = ManualClock() if clock is None else clock
         overrides = Overrides(authority, procedures)
         surface = site.surface(principal, clock, overrides)
@@ -90,6 +94,10 @@ class Harness:
         `principal` is whose surface it is. `later` and `expire` need the `clock` that the surface was given, `override`
         needs the Overrides that it got as `procedures=`; without them they are a RuntimeError.
         """
+        if not isinstance(surface, Surface):
+            raise TypeError(
+                f"Harness.of(surface, …) takes the Surface of the application, not {type(surface).__name__}"
+            )
         harness = cls.__new__(cls)
         harness._begin(surface, principal, clock, overrides, decider, consumer, None)
         return harness
@@ -104,6 +112,8 @@ class Harness:
         consumer: Consumer | None,
         site: Site | None,
     ) -> None:
+        if consumer is not None:
+            check_consumer(consumer)
         self.surface = surface
         self.consumer = Consumer("test", kind=ConsumerKind.TEST) if consumer is None else consumer
         self._people = People(surface, principal, decider)
@@ -131,6 +141,7 @@ class Harness:
         origin: str = "first-party",
         priority: int = 0,
         internal: object = None,
+        identity: object = None,
     ) -> Mount:
         """Mount a component on this person's surface: `Surface.mount`, unchanged."""
         return self.surface.mount(
@@ -142,6 +153,7 @@ class Harness:
             origin=origin,
             priority=priority,
             internal=internal,
+            identity=identity,
         )
 
     # The agent

@@ -1,8 +1,9 @@
 """Assertions that say what was expected, what came, and which detail differs (SPEC 16.1)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Final, Protocol
 
+from remit._base.closed import one_of
 from remit._model.listing import Listed
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._surface.connection import Named
@@ -22,7 +23,11 @@ class Lists(Protocol):
 
 
 def assert_ok(outcome: Outcome) -> object:
-    """The output of a call that succeeded; an AssertionError with code, message and details when it did not."""
+    """The output of a call that succeeded; an AssertionError with code, message and details when it did not.
+
+    What is no outcome, such as a call that was not awaited, is a TypeError.
+    """
+    _check(outcome, "assert_ok")
     match outcome:
         case Ok(output=output):
             return output
@@ -33,9 +38,11 @@ def assert_ok(outcome: Outcome) -> object:
 def assert_failed(outcome: Outcome, code: ErrorCode | str, /, **details: object) -> Failed:
     """The refusal, when it has this code and these details; more details may be there.
 
-    The AssertionError names each detail that differs. A text that is no code is a ValueError.
+    The AssertionError names each detail that differs. A text that is no code is a ValueError, what is no outcome, such
+    as a call that was not awaited, a TypeError.
     """
-    wanted = ErrorCode(code)
+    _check(outcome, "assert_failed")
+    wanted = one_of(ErrorCode, code, "assert_failed")
     expected = "  ".join([wanted.value, *(f"{name}={value!r}" for name, value in details.items())])
     head = f"{outcome.capability_id} was expected to fail"
     match outcome:
@@ -75,6 +82,14 @@ def assert_hidden(where: Lists, capability: str | Named) -> None:
         if listed.id == id_of(capability):
             got = "available" if listed.available else f"unavailable  reason={listed.reason!r}"
             raise AssertionError(_state(listed, "hidden", got))
+
+
+def _check(outcome: object, name: str) -> None:
+    if isinstance(outcome, Ok | Failed):
+        return
+    if isinstance(outcome, Coroutine):
+        outcome.close()
+    raise TypeError(f"{name} takes how a call ended, not {type(outcome).__name__}\n  do  await harness.call(…)")
 
 
 def _one(where: Lists, capability: str | Named, wanted: str) -> Listed:

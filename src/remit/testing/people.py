@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from remit._base.clock import ManualClock
 from remit._model.consumer import Decider, Principal
-from remit._model.outcome import Failed, Outcome
+from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.request_view import ConfirmationStatus, ConfirmationView
 from remit._surface.surface import Surface
 from remit.errors import ErrorCode
@@ -128,6 +128,8 @@ def confirmation_id(asked: Asked | Outcome) -> str:
     said = asked.error.details.get("confirmation_id") if isinstance(asked, Failed) else None
     if isinstance(said, str):
         return said
+    if not isinstance(asked, Ok | Failed):
+        raise TypeError(f"{asked!r:.80} is no request\n  do  give the refusal that asked, a view of it, or its id")
     answered = asked.error.code.value if isinstance(asked, Failed) else "Ok"
     raise AssertionError(f"{asked.capability_id} does not ask for anybody: it answered {answered}")
 

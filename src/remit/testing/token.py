@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from remit._model.listing import Listed, Snapshot
-from remit._surface.connection import Named
+from remit._surface.connection import Named, named_id
 from remit._toolset.direct import addressed
 
 
@@ -24,9 +24,7 @@ class Token:
 
 def id_of(capability: str | Named | Token) -> str:
     """The id of a capability, however a test names it."""
-    if isinstance(capability, str):
-        return capability
-    return capability.capability if isinstance(capability, Token) else capability.id
+    return capability.capability if isinstance(capability, Token) else named_id(capability)
 
 
 def token_of(snapshot: Snapshot, capability: str | Named, instance: str | None) -> Token:

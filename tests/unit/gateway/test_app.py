@@ -72,6 +72,15 @@ def test_a_view_whose_client_came_back_has_its_whole_time_again() -> None:
     assert served._views.get(view.id) is None
 
 
+@pytest.mark.requirement("3.12-every-run-time-text")
+def test_the_title_of_a_view_is_one_capped_line() -> None:
+    served = gateway(ManualClock(), runtime_text=10)
+    view = served.open_view(
+        principal=lambda: ADA, host=lambda: None, within=nullcontext, title="My\n\u202edevices of today", route="/d"
+    )
+    assert view.title == "My device…"
+
+
 @pytest.mark.requirement("11.11-no-token-in-an-output")
 def test_the_description_names_open_views_and_no_secret() -> None:
     served = gateway(ManualClock())

@@ -1,12 +1,15 @@
 """What a person is shown of a request, and how an application is given a gateway."""
 
+import asyncio
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import uvicorn
-from nicegui import app
+from nicegui import Client, app, core, ui
+from nicegui.page import page
 from nicegui.server import Server
 from starlette.applications import Starlette
 
@@ -15,6 +18,7 @@ from remit._contract.manifest import assemble, parse
 from remit._model.shown_input import Field, fields_of
 from remit.gateway import Gateway
 from remit.integrations.nicegui import attach
+from remit.integrations.nicegui.dialog import ApprovalDialog, Question
 from remit.integrations.nicegui.serving import serve
 
 
@@ -75,6 +79,36 @@ def test_a_text_and_a_number_that_look_alike_are_told_apart() -> None:
 
 def test_nothing_is_a_line_when_there_is_no_input() -> None:
     assert fields_of(request({})) == ()
+
+
+@pytest.mark.requirement("7.4-a-widget-decides-only-for-who-cannot-press-it")
+@pytest.mark.parametrize(
+    ("kind", "buttons"),
+    [
+        ("mcp", ["Deny", "Later", "Approve exactly this"]),
+        ("embedded", ["Deny", "Later", "Approve exactly this"]),
+        ("webmcp", ["Later", "Decide on the decision page"]),
+        ("page", ["Later", "Decide on the decision page"]),
+        ("other", ["Later", "Decide on the decision page"]),
+    ],
+)
+async def test_a_dialog_neither_approves_nor_denies_for_who_could_press_it(
+    kind: str, buttons: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
+    answers: list[str] = []
+
+    async def answered(answer: str) -> None:
+        answers.append(answer)
+
+    client = Client(page("/x"), request=None)
+    shown = ApprovalDialog(client, Question(request=replace(request({}), consumer_kind=kind), answered=answered))
+    assert [each.text for each in client.elements.values() if isinstance(each, ui.button | ui.link)] == buttons
+    for answer in ("approve", "deny", "later"):
+        await shown._answer(answer)
+    assert answers == (["deny", "later"] if "Deny" in buttons else ["later"])
+    shown.close()
+    client.delete()
 
 
 def nothing() -> Authority:

@@ -184,7 +184,8 @@ class ApprovalDialog:
         ui.timer(1.0, self._tick)
         self._hint = ui.label(_UNSEEN if self._decides_here else _ELSEWHERE).classes("remit-left").props("role=status")
         with ui.element("div").classes("remit-answers"):
-            ui.button("Deny", on_click=lambda: self._answer("deny"), color=None).props("outline no-caps")
+            if self._decides_here:
+                ui.button("Deny", on_click=lambda: self._answer("deny"), color=None).props("outline no-caps")
             ui.button("Later", on_click=lambda: self._answer("later"), color=None).props("flat no-caps")
             if not self._decides_here:
                 # An agent that drives this browser could press our own buttons (SPEC 7.4).
@@ -197,7 +198,7 @@ class ApprovalDialog:
             self._approve.disable()
 
     async def _answer(self, answer: Answer) -> None:
-        if self._done or (answer == "approve" and not self._ready):
+        if self._done or (answer == "approve" and not self._ready) or (answer == "deny" and not self._decides_here):
             return
         await self._question.answered(answer)
 
