@@ -87,7 +87,7 @@ def test_tags_effects_and_availability_filter_and_the_version_stays_that_of_the_
     available = shown.snapshot(AGENT, include_unavailable=False)
     assert "view:devices.table.put" in ids(whole) and "view:devices.table.put" not in ids(available)
     assert available.surface_version == whole.surface_version
-    with pytest.raises(ValueError, match="not a valid Effect"):
+    with pytest.raises(ValueError, match="'anything' is none of read, local-state"):
         shown.snapshot(AGENT, effects=["anything"])
 
 

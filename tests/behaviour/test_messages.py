@@ -25,6 +25,7 @@ from remit import (
     parallel,
     reference,
 )
+from remit.explain import explain
 from remit.policies import (
     Deny,
     Disable,
@@ -222,6 +223,9 @@ ASKED: list[tuple[Callable[[Surface], object], type[Exception], str]] = [
     (lambda surface: surface.continue_("x", NOBODY), TypeError, "'agent' is no Consumer"),
     (lambda surface: surface.withdraw("x", NOBODY), TypeError, "'agent' is no Consumer"),
     (lambda surface: surface.decided("x", NOBODY, timeout=1), TypeError, "'agent' is no Consumer"),
+    (lambda surface: explain(surface, NOBODY), TypeError, "'agent' is no Consumer"),
+    (lambda surface: surface.dispose("gone"), ValueError, "dispose(cause=…): 'gone' is none of unmounted,"),  # type: ignore[arg-type]
+    (lambda surface: surface.mount(Panel()).unmount("gone"), ValueError, "unmount(cause=…): 'gone' is none of"),  # type: ignore[arg-type]
     (lambda surface: surface.connect(AGENT).call(TEXT, progress=7), TypeError, "progress= is a plain function"),  # type: ignore[arg-type]
     (lambda surface: surface.connect(AGENT).call(TEXT, progress=slow), TypeError, "progress= is a plain function"),  # type: ignore[arg-type]
 ]
@@ -233,12 +237,14 @@ async def test_what_a_surface_is_asked_and_cannot_be_meant_is_refused_in_words_o
     ask: Callable[[Surface], object], kind: type[Exception], told: str
 ) -> None:
     surface = Surface(authority_of(Panel), principal="operator")
+    live = surface.mount(Panel(), "live")
     with pytest.raises(kind) as refused:
         answer = ask(surface)
         if isinstance(answer, Coroutine):
             await answer
     assert told in str(refused.value)
-    assert surface.route is None and not surface.audit()
+    assert live.status == "mounted" and surface.route is None
+    assert {entry.type.value for entry in surface.audit()} == {"registration"}
 
 
 class Wishing(Policy, name="wishing"):

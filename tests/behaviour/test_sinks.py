@@ -178,5 +178,5 @@ async def test_a_sink_that_was_ended_gets_nothing_more_and_a_wrong_one_is_told()
     assert [cause.partition(": ")[2] for _, cause in faults(surface)] == [
         "a plain write returned something to await; declare it with `async def`"
     ]
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError, match="takes what has write"):
         surface.audit_to(cast(Any, object()))

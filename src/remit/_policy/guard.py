@@ -1,5 +1,6 @@
 """What a guard is shown of a mount, and its closed answers (SPEC 4.5)."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -75,6 +76,12 @@ class Restrict:
 
 GuardAnswer = Accept | Reject | Restrict
 Guard = Callable[[Candidate], GuardAnswer]
+
+
+def check_guard(guard: object) -> None:
+    """Raise a TypeError for what cannot be asked about a mount."""
+    if guard is not None and (not callable(guard) or inspect.iscoroutinefunction(guard)):
+        raise TypeError("guard= is a synchronous function of the Candidate that returns Accept, Reject or Restrict")
 
 
 class Withheld(Policy, name="guard"):

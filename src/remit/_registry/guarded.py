@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from remit._base.text import clean_line
-from remit._policy.guard import Accept, Candidate, Guard, Reject, Restrict, Withheld
+from remit._policy.guard import Accept, Candidate, Guard, Reject, Restrict, Withheld, check_guard
 from remit._policy.policy import Policy
 from remit._registry.entered import Entered, Raised
 from remit._registry.state import REASON_CHARACTERS
@@ -21,8 +21,7 @@ class Guarded:
     __slots__ = ("_entered", "_fault", "_guard")
 
     def __init__(self, guard: Guard | None, entered: Entered, fault: Callable[[str, BaseException], None]) -> None:
-        if guard is not None and (not callable(guard) or inspect.iscoroutinefunction(guard)):
-            raise TypeError("guard= is a synchronous function of the Candidate that returns Accept, Reject or Restrict")
+        check_guard(guard)
         self._guard = guard
         self._entered = entered
         self._fault = fault

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
@@ -33,6 +33,7 @@ class ViewPort(Protocol):
         ...
 
 
+@runtime_checkable
 class GatewayPort(Protocol):
     """The part of a gateway that homes use."""
 

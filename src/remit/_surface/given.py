@@ -39,10 +39,10 @@ class Given:
     guard: Guard | None = None
 
 
-def policies_of(policies: object) -> tuple[Policy, ...]:
+def policies_of(policies: object, whose: str = "Surface") -> tuple[Policy, ...]:
     """The policies as they stand; one alone, or what is no collection, is a TypeError. The chain judges each."""
     if isinstance(policies, Policy) or isinstance(policies, str | Mapping) or not isinstance(policies, Iterable):
-        raise wrong("policies", "several policies", policies, "write policies=[authenticated()]")
+        raise wrong("policies", "several policies", policies, "write policies=[authenticated()]", whose)
     return tuple(policies)
 
 
@@ -51,29 +51,32 @@ def check_given(given: Given) -> None:
 
     The authority is judged before, the store where its parts are taken, the guard with its answers.
     """
-    if not isinstance(given.limits, Limits):
-        raise wrong("limits", "limits", given.limits, "write limits=Limits(…), with what shall differ")
+    check_shared("Surface", given.limits, given.clock, given.procedures, given.decide)
     if not isinstance(given.principal, Principal | str):
         _check_source("principal", given.principal, "a Principal, its id, or a function that gives it")
     if callable(given.host) and not isinstance(given.host, type):
         _check_source("host", given.host, "the host's values, or a function that gives them")
-    for name in ("now", "monotonic", "call_later"):
-        if isinstance(given.clock, type) or not callable(getattr(given.clock, name, None)):
-            raise wrong(
-                "clock", "a Clock", given.clock, "leave clock= out, or give one with now, monotonic, call_later"
-            )
-    if given.procedures is not None and not _has(given.procedures, "get", "names"):
-        raise wrong("procedures", "one catalogue of operations", given.procedures, "write procedures=Procedures()")
-    _check_decide(given.decide)
     _check_within(given.within)
     _check_planes(given)
-    _check_policies(given)
+    check_required(given.authority, given.policies)
 
 
-def wrong(name: str, meant: str, found: object, do: str) -> TypeError:
+def check_shared(whose: str, limits: object, clock: object, procedures: object, decide: object) -> None:
+    """What a gateway is given for its surfaces is judged when it is made, and names who was given it."""
+    if not isinstance(limits, Limits):
+        raise wrong("limits", "limits", limits, "write limits=Limits(…), with what shall differ", whose)
+    if not _has(clock, "now", "monotonic", "call_later"):
+        do = "leave clock= out, or give one with now, monotonic, call_later"
+        raise wrong("clock", "a Clock", clock, do, whose)
+    if procedures is not None and not _has(procedures, "get", "names"):
+        raise wrong("procedures", "one catalogue of operations", procedures, "write procedures=Procedures()", whose)
+    _check_decide(decide, whose)
+
+
+def wrong(name: str, meant: str, found: object, do: str, whose: str = "Surface") -> TypeError:
     """The error for an argument of another type than can be meant."""
     what = f"the class {found.__name__}" if isinstance(found, type) else f"{type(found).__name__}"
-    return TypeError(f"Surface({name}=…) takes {meant}, not {what}\n  do  {do}")
+    return TypeError(f"{whose}({name}=…) takes {meant}, not {what}\n  do  {do}")
 
 
 def _has(given: object, *names: str) -> bool:
@@ -107,13 +110,13 @@ def _check_source(name: str, given: object, meant: str) -> None:
         )
 
 
-def _check_decide(decide: object) -> None:
+def _check_decide(decide: object, whose: str) -> None:
     if decide is None:
         return
     if not callable(decide) or isinstance(decide, type) or not _takes(decide, None):
         found = "a function that takes something else" if callable(decide) else _kind(decide)
         raise TypeError(
-            f"Surface(decide=…) takes an async function of one request, not {found}"
+            f"{whose}(decide=…) takes an async function of one request, not {found}"
             "\n  do  write async def decide(request: ConfirmationView) -> Approved | Denied | None"
         )
 
@@ -161,9 +164,10 @@ def _check_planes(given: Given) -> None:
             )
 
 
-def _check_policies(given: Given) -> None:
-    present = {policy.name for policy in given.policies}
-    missing = [name for name in given.authority.policies if name not in present]
+def check_required(authority: Authority, policies: Iterable[Policy]) -> None:
+    """Every policy that the contract names for all surfaces is there (SPEC 3.9)."""
+    present = {policy.name for policy in policies}
+    missing = [name for name in authority.policies if name not in present]
     if missing:
         raise DefinitionError(
             DefinitionCode.CONTRACT_MISMATCH,

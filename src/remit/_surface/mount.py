@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Literal
 
 from remit._base.boundary import NotJson, take
+from remit._base.closed import one_of
 from remit._model.request_view import CancelCause
 from remit._registry.register import Registrar
 from remit._registry.state import Registration
@@ -74,6 +75,7 @@ class Mount:
     def unmount(self, cause: CancelCause = CancelCause.UNMOUNTED) -> None:
         """End this mount, children first; twice is a no-op."""
         self._belongs.check_thread()
+        cause = one_of(CancelCause, cause, "unmount(cause=…)")
         if self._registration is not None:
             self._registrar.unmount(self._registration, cause)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, TypeVar
 
 from remit._base.clock import Clock, SystemClock
+from remit._base.closed import one_of
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.confirmations import Confirmations
@@ -353,7 +354,7 @@ class Surface:
     def dispose(self, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
         """End everything: running work, requests, mounts, listeners; later calls are CANCELLED (SPEC 4.11)."""
         self._belongs.check_thread()
-        self._life.end(cause)
+        self._life.end(one_of(CancelCause, cause, "dispose(cause=…)"))
 
     def _switch(self, consumer: Consumer | None, capability: str | Named | None, *, suspended: bool) -> None:
         self._belongs.check_thread()

@@ -18,12 +18,14 @@ from remit._contract.moved import moves_of, refuse_moved
 from remit._model.consumer import Consumer, ConsumerKind, Principal
 from remit._model.request_view import CancelCause
 from remit._policy.guard import Guard as MountGuard
-from remit._policy.policy import Policy
+from remit._policy.guard import check_guard
+from remit._policy.policy import Policy, methods_of
 from remit._session.decisions import Decisions
 from remit._session.delegation import Delegations, Keys
 from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
+from remit._surface.given import check_required, check_shared, policies_of
 from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
 from remit.adapters.mcp.callers import Identity
@@ -67,15 +69,19 @@ class Gateway:
     ) -> None:
         if not isinstance(authority, Authority):
             raise TypeError("Gateway(authority, …) needs an Authority: Authority.load(beside=__file__)")
+        self._authority = authority
+        self._policies = policies_of(policies, "Gateway")
+        self._clock = SystemClock() if clock is None else clock
+        self._limits = Limits() if limits is None else limits
+        check_shared("Gateway", self._limits, self._clock, procedures, decide)
+        _check_policies(authority, self._policies)
+        check_guard(guard)
+        _check_keys(keys)
         if procedures is not None and procedures.strict_backend:
             refuse_moved(moves_of(authority.operations, procedures))
-        self._authority = authority
         self._procedures = procedures
-        self._policies = tuple(policies)
         self._decide = decide
-        self._clock = SystemClock() if clock is None else clock
         self._store = parts_of(store, MemoryStore(clock=self._clock))
-        self._limits = Limits() if limits is None else limits
         self._judge = guard
         hosts = AllowedHosts(allowed_hosts)
         self._hosts = AllowedHosts(LOOPBACK) if authority.development else hosts
@@ -285,3 +291,16 @@ def identified(connection: HTTPConnection, delegations: Delegations) -> Identity
         session=delegation.session,
         expires_at=delegation.expires_at,
     )
+
+
+def _check_policies(authority: Authority, policies: tuple[Policy, ...]) -> None:
+    """Refuse when the process starts what every surface would refuse: what is no policy, and one that is missing."""
+    for policy in policies:
+        methods_of(policy)
+    check_required(authority, policies)
+
+
+def _check_keys(keys: object) -> None:
+    if keys is not None and not isinstance(keys, Keys):
+        do = 'write keys=Keys("k1", {"k1": …}), or leave keys= out: then tokens live as long as the process'
+        raise TypeError(f"Gateway(keys=…) takes Keys, not {type(keys).__name__}\n  do  {do}")

@@ -27,6 +27,9 @@ class AllowedHosts:
     def __init__(self, hosts: Iterable[str]) -> None:
         if isinstance(hosts, str):
             raise TypeError(f"allowed hosts are a collection, not one text: write [{hosts!r}]")
+        hosts = tuple(hosts)
+        if odd := [host for host in hosts if not isinstance(host, str) or not host]:
+            raise TypeError(f"an allowed host is a name such as app.example, not {odd[0]!r:.80}")
         named = {host.lower() for host in hosts}
         self._exact = frozenset(named)
         self._any_port = frozenset(host for host in named if _without_port(host) == host)

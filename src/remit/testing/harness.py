@@ -13,7 +13,7 @@ from remit._base.limits import Limits
 from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._journal.audit import AuditEntry
-from remit._model.consumer import Consumer, ConsumerKind, Decider, Principal
+from remit._model.consumer import Consumer, ConsumerKind, Decider, Principal, check_consumer
 from remit._model.event import Event
 from remit._model.ids import DEFAULT_INSTANCE
 from remit._model.listing import Listed, Snapshot
@@ -23,6 +23,7 @@ from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationView
 from remit._policy.policy import Policy
 from remit._surface.connection import Named
+from remit._surface.given import policies_of
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
 from remit.procedures.catalogue import Catalogue

@@ -78,8 +78,9 @@ def assert_unavailable(where: Lists, capability: str | Named, reason: str | None
 
 def assert_hidden(where: Lists, capability: str | Named) -> None:
     """It is not listed at all, like an id that never existed; unavailable is not hidden (SPEC 4.7)."""
+    wanted = id_of(capability)
     for listed in where.capabilities():
-        if listed.id == id_of(capability):
+        if listed.id == wanted:
             got = "available" if listed.available else f"unavailable  reason={listed.reason!r}"
             raise AssertionError(_state(listed, "hidden", got))
 
@@ -93,16 +94,17 @@ def _check(outcome: object, name: str) -> None:
 
 
 def _one(where: Lists, capability: str | Named, wanted: str) -> Listed:
+    named = id_of(capability)
     visible = where.capabilities()
-    found = [listed for listed in visible if listed.id == id_of(capability)]
+    found = [listed for listed in visible if listed.id == named]
     if not found:
         listed_now = ", ".join(sorted({listed.id for listed in visible})) or "nothing"
         raise AssertionError(
-            f"{id_of(capability)}\n  expected  {wanted}\n  got       hidden: not listed\n  listed    {listed_now}"
+            f"{named}\n  expected  {wanted}\n  got       hidden: not listed\n  listed    {listed_now}"
         )
     if len(found) > 1:
         instances = ", ".join(addressed(listed) for listed in found)
-        raise AssertionError(f"{id_of(capability)} is listed {len(found)} times: {instances}")
+        raise AssertionError(f"{named} is listed {len(found)} times: {instances}")
     return found[0]
 
 

@@ -96,7 +96,11 @@ def test_the_strictest_wins_and_the_first_reason_is_kept(answers: list[Decision]
     assert len(verdict.votes) == len(answers)
 
 
-@pytest.mark.parametrize("answer", [ValueError("secret"), None, True, "expose", Disable(3)])  # type: ignore[arg-type]
+UNJUDGED = object.__new__(Disable)
+object.__setattr__(UNJUDGED, "reason", 3)
+
+
+@pytest.mark.parametrize("answer", [ValueError("secret"), None, True, "expose", UNJUDGED])
 def test_a_discover_that_raises_or_answers_nonsense_hides_and_keeps_the_cause(answer: object) -> None:
     verdict = Chain([Sees(Expose()), Sees(answer), Sees(Expose())]).discover(context())
     assert verdict.decision == Hide()

@@ -8,10 +8,19 @@ from remit._schema.subset import to_subset
 from remit.errors import DefinitionCode, DefinitionError
 
 
-def refused(schema: Mapping[str, object], *, closed: bool = True) -> DefinitionError:
+def too_much(schema: Mapping[str, object]) -> DefinitionError:
+    return refused(schema, code=DefinitionCode.LIMIT_EXCEEDED)
+
+
+def refused(
+    schema: Mapping[str, object],
+    *,
+    closed: bool = True,
+    code: DefinitionCode = DefinitionCode.UNSUPPORTED_SCHEMA,
+) -> DefinitionError:
     with pytest.raises(DefinitionError) as caught:
         to_subset(schema, subject="view:a.b", closed=closed)
-    assert caught.value.code is DefinitionCode.UNSUPPORTED_SCHEMA
+    assert caught.value.code is code
     return caught.value
 
 
@@ -170,7 +179,7 @@ def nested(levels: int) -> dict[str, object]:
 
 def test_eight_levels_pass_and_nine_do_not() -> None:
     to_subset(nested(8), subject="x", closed=True)
-    assert "8 levels" in refused(nested(9)).rule
+    assert "8 levels" in too_much(nested(9)).rule
 
 
 def test_a_shared_definition_counts_with_its_own_depth() -> None:
@@ -180,7 +189,7 @@ def test_a_shared_definition_counts_with_its_own_depth() -> None:
     for _ in range(4):
         deep = {"type": "array", "items": deep}
     schema["properties"] = {**schema["properties"], "deep": deep}
-    assert "8 levels" in refused(schema).rule
+    assert "8 levels" in too_much(schema).rule
 
 
 def test_doubling_definitions_are_judged_at_once() -> None:
@@ -195,11 +204,11 @@ def test_a_bottomless_schema_is_refused() -> None:
     schema: dict[str, object] = {"type": "string"}
     for _ in range(100):
         schema = {"anyOf": [schema]}
-    assert "levels" in refused(schema).rule
+    assert "levels" in too_much(schema).rule
 
 
 def test_a_schema_over_16384_bytes_is_refused() -> None:
-    assert "16384 bytes" in refused({"type": "string", "description": "x" * 16_384}).rule
+    assert "16384 bytes" in too_much({"type": "string", "description": "x" * 16_384}).rule
     to_subset({"type": "string", "description": "x" * 16_300}, subject="x", closed=True)
 
 

@@ -173,6 +173,27 @@ def test_what_no_token_may_say_is_refused_when_it_is_minted() -> None:
         issuer.mint(PERSON, actor="agent", scope=["view:**"], ttl=0)
 
 
+@pytest.mark.requirement("11.11-what-a-token-says-is-judged")
+@pytest.mark.parametrize(
+    ("said", "kind", "told"),
+    [
+        ({"principal": "ada"}, TypeError, "delegate(principal, …) takes a Principal, not str"),
+        ({"actor": 7}, ValueError, "names its actor"),
+        ({"ttl": "900"}, TypeError, "delegate(ttl=…) is a number of seconds, not str"),
+        ({"ttl": True}, TypeError, "not bool"),
+        ({"ttl": float("inf")}, ValueError, "not for ever"),
+        ({"ttl": float("nan")}, ValueError, "more than 0 seconds"),
+        ({"session": 7}, TypeError, "delegate(session=…) is the id of a view, not int"),
+        ({"kind": "http"}, ValueError, "delegate(kind=…): 'http' is none of embedded, mcp"),
+    ],
+)
+def test_what_a_token_says_is_judged_when_it_is_minted(said: dict[str, Any], kind: type[Exception], told: str) -> None:
+    whole: dict[str, Any] = {"principal": PERSON, "actor": "agent", "scope": ["view:**"], **said}
+    with pytest.raises(kind) as refused:
+        delegations().mint(whole.pop("principal"), **whole)
+    assert told in str(refused.value)
+
+
 @pytest.mark.requirement("14.0-keys")
 def test_a_short_secret_and_a_missing_active_key_are_refused() -> None:
     with pytest.raises(ValueError, match="32 bytes"):

@@ -2,16 +2,18 @@
 
 import json
 from contextlib import nullcontext
+from typing import Any
 
 import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Mount
 
-from remit import Authority, Limits, ManualClock, Principal
+from remit import Authority, DefinitionError, Limits, ManualClock, Principal
 from remit._contract.manifest import assemble
 from remit._session.session import Session
 from remit.gateway import Gateway
+from remit.policies import authenticated
 
 ADA = Principal("ada")
 
@@ -25,6 +27,42 @@ def opened(gateway: Gateway, principal: Principal | None = ADA) -> Session:
     return gateway.open_view(
         principal=lambda: principal, host=lambda: None, within=nullcontext, title="Devices", route="/devices"
     )
+
+
+class Half:
+    """No clock, no catalogue, no store."""
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("policies", authenticated(), "Gateway(policies=…) takes several policies, not _Authenticated"),
+    ("policies", [7], "int: no Policy"),
+    ("procedures", 7, "Gateway(procedures=…) takes one catalogue of operations, not int"),
+    ("decide", 7, "Gateway(decide=…) takes an async function of one request, not int"),
+    ("keys", "secret", "Gateway(keys=…) takes Keys, not str"),
+    ("allowed_hosts", "app.example", "allowed hosts are a collection"),
+    ("allowed_hosts", [7], "an allowed host is a name such as app.example, not 7"),
+    ("clock", Half(), "Gateway(clock=…) takes a Clock, not Half"),
+    ("limits", {"sessions": 1}, "Gateway(limits=…) takes limits, not dict"),
+    ("guard", 7, "guard= is a synchronous function"),
+    ("store", Half(), "is no store"),
+]
+
+
+@pytest.mark.requirement("14.0-arguments-are-judged")
+@pytest.mark.parametrize(("name", "given", "told"), WRONG)
+def test_what_cannot_be_meant_is_refused_when_the_process_starts(name: str, given: Any, told: str) -> None:
+    authority = Authority(assemble([], [], {}, exposure={}, policies=[]))
+    with pytest.raises((TypeError, DefinitionError)) as refused:
+        Gateway(authority, **{name: given})
+    assert told in str(refused.value)
+
+
+@pytest.mark.requirement("3.9-policies-of-the-contract")
+def test_a_gateway_without_a_policy_that_the_contract_names_is_refused_when_the_process_starts() -> None:
+    authority = Authority(assemble([], [], {}, exposure={}, policies=["authenticated"]))
+    with pytest.raises(DefinitionError, match="every surface has the policy 'authenticated'"):
+        Gateway(authority)
+    Gateway(authority, policies=[authenticated()])
 
 
 @pytest.mark.requirement("14.1-nobody-signed-in")

@@ -111,6 +111,15 @@ async def test_a_dialog_neither_approves_nor_denies_for_who_could_press_it(
     client.delete()
 
 
+@pytest.mark.requirement("14.0-arguments-are-judged")
+def test_attach_takes_a_gateway_and_a_function() -> None:
+    other: Any = 7
+    with pytest.raises(TypeError, match=r"attach\(gateway, …\) takes a Gateway, not int"):
+        attach(other, login=lambda: None)
+    with pytest.raises(TypeError, match=r"attach\(login=…\) takes a function that says who is signed in"):
+        attach(Gateway(nothing()), login=other)
+
+
 def nothing() -> Authority:
     return Authority(parse(assemble([], [], {}, exposure={}, policies=()).to_bytes()))
 

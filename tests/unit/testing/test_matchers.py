@@ -1,6 +1,8 @@
 """What a failed assertion tells whoever reads it (SPEC 16.1)."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -89,6 +91,39 @@ async def test_success_instead_of_a_refusal_is_shown_with_its_output(harness: Ha
 async def test_a_text_that_is_no_code_is_an_error_of_the_test(harness: Harness) -> None:
     with pytest.raises(ValueError, match="CONFIRMATION_NEEDED"):
         assert_failed(await refused(harness), "CONFIRMATION_NEEDED")
+
+
+@pytest.mark.requirement("16.1-matchers-take-outcomes")
+async def test_a_call_that_was_not_awaited_is_an_error_and_no_success(harness: Harness) -> None:
+    checks: dict[str, Callable[[Any], object]] = {
+        "assert_ok": assert_ok,
+        "assert_failed": lambda one: assert_failed(one, "TIMEOUT"),
+    }
+    for name, check in checks.items():
+        never_awaited: Any = harness.call("view:devices.table.readState")
+        with pytest.raises(TypeError, match=rf"{name} takes how a call ended, not coroutine\n  do  await"):
+            check(never_awaited)
+        nothing: Any = None
+        with pytest.raises(TypeError, match="not NoneType"):
+            check(nothing)
+
+
+@pytest.mark.requirement("16.1-matchers-take-outcomes")
+async def test_what_names_nothing_is_an_error_of_the_test(harness: Harness) -> None:
+    wrong: Any = 7
+    for ask in (assert_hidden, assert_available, assert_unavailable):
+        with pytest.raises(TypeError, match="7 names no capability"):
+            ask(harness, wrong)
+    with pytest.raises(TypeError, match="7 names no capability"):
+        await harness.call(wrong)
+    with pytest.raises(TypeError, match="7 is no request"):
+        harness.approve(wrong)
+    with pytest.raises(TypeError, match=r"Harness\(authority, …\) needs an Authority"):
+        Harness(wrong, principal="operator")
+    with pytest.raises(TypeError, match="takes the Surface of the application, not int"):
+        Harness.of(wrong, principal="operator")
+    with pytest.raises(TypeError, match="7 is no Consumer"):
+        Harness.of(harness.surface, principal="operator", consumer=wrong)
 
 
 @pytest.mark.requirement("16.1-matchers-with-readable-diffs")

@@ -41,6 +41,12 @@ def attach(
     else beside them. Foreign Host and Origin headers are refused around the whole application. Pages need NiceGUI's
     session: `storage_secret=…`.
     """
+    if not isinstance(gateway, GatewayPort):
+        raise TypeError(
+            f"attach(gateway, …) takes a Gateway, not {type(gateway).__name__}\n  do  attach(Gateway(authority), …)"
+        )
+    if not callable(login) or isinstance(login, type):
+        raise TypeError("attach(login=…) takes a function that says who is signed in: a Principal, or None")
     agents = Agents(gateway, login, host)
     serve(gateway, lambda _: login(), outer)
     protect_sockets(agents._is_stranger)
