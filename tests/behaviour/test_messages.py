@@ -205,13 +205,13 @@ ASKED: list[tuple[Callable[[Surface], object], type[Exception], str]] = [
     (lambda surface: surface.subscribe(print, consumer=NOBODY), TypeError, "'agent' is no Consumer"),
     (lambda surface: surface.suspend(consumer=NOBODY), TypeError, "'agent' is no Consumer"),
     (lambda surface: surface.suspend(capability=NOBODY), ValueError, "the contract knows no capability 'agent'"),
-    (lambda surface: surface.reinstate(capability=7), ValueError, "the contract knows no capability 7"),  # type: ignore[arg-type]
+    (lambda surface: surface.reinstate(capability=7), TypeError, "7 names no capability"),  # type: ignore[arg-type]
     (lambda surface: surface.subscribe(print, types=["mounted"]), ValueError, "'mounted' is none of surface-changed,"),  # type: ignore[list-item]
     (lambda surface: surface.audit(types=["mounts"]), ValueError, "audit(types=…): 'mounts' is none of invocation,"),
     (lambda surface: surface.audit_to(print), TypeError, "takes what has write(entry), plain or async, not builtin"),  # type: ignore[arg-type]
     (lambda surface: surface.audit_to(Half), TypeError, "plain or async, not the class Half"),  # type: ignore[arg-type]
     (lambda surface: surface.set_route(7), TypeError, "set_route(path) takes text such as"),  # type: ignore[arg-type]
-    (lambda surface: surface.mounted(7), TypeError, "mounted(kind) takes a class of components, not int"),  # type: ignore[type-var]
+    (lambda surface: surface.mounted(7), TypeError, "mounted(kind) takes a class of components, not int"),  # type: ignore[arg-type]
     (lambda surface: surface.mounted(str), TypeError, "not str\n  do  write mounted(DevicesTable)"),  # type: ignore[type-var]
     (lambda surface: surface.snapshot(AGENT, prefixes=7), TypeError, "prefixes is a collection of texts, not int"),  # type: ignore[arg-type]
     (lambda surface: surface.snapshot(AGENT, tags=[7]), TypeError, "an entry of tags is text, not int"),  # type: ignore[list-item]

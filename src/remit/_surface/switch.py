@@ -4,7 +4,7 @@ from remit._contract.authority import Authority
 from remit._journal.audit import AuditLog, AuditType
 from remit._model.consumer import Consumer, ConsumerKey, check_consumer
 from remit._registry.suspended import EVERYWHERE, Suspended, name_of
-from remit._surface.connection import Named
+from remit._surface.connection import Named, named_id
 from remit.store.protocol import SuspensionStore
 
 
@@ -15,8 +15,7 @@ def target_of(consumer: Consumer | None, capability: str | Named | None, authori
     if consumer is not None:
         check_consumer(consumer)
         return consumer.key
-    assert capability is not None
-    id = capability if isinstance(capability, str) else getattr(capability, "id", capability)
+    id = named_id(capability)
     if id not in authority.capability_ids:
         raise ValueError(f"the contract knows no capability {id!r:.160}")
     return id

@@ -99,9 +99,7 @@ def _one(where: Lists, capability: str | Named, wanted: str) -> Listed:
     found = [listed for listed in visible if listed.id == named]
     if not found:
         listed_now = ", ".join(sorted({listed.id for listed in visible})) or "nothing"
-        raise AssertionError(
-            f"{named}\n  expected  {wanted}\n  got       hidden: not listed\n  listed    {listed_now}"
-        )
+        raise AssertionError(f"{named}\n  expected  {wanted}\n  got       hidden: not listed\n  listed    {listed_now}")
     if len(found) > 1:
         instances = ", ".join(addressed(listed) for listed in found)
         raise AssertionError(f"{named} is listed {len(found)} times: {instances}")
