@@ -3,6 +3,7 @@
 from remit._base.clock import ManualClock
 from remit._base.limits import Limits
 from remit._base.text import q
+from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import Approved, Denied
 from remit._contract.authority import Authority
 from remit._contract.component import Component
@@ -45,6 +46,7 @@ __all__ = [
     "CancelCause",
     "Candidate",
     "Component",
+    "ConfirmationKeys",
     "ConfirmationStatus",
     "ConfirmationView",
     "Connection",

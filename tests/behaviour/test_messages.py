@@ -61,6 +61,12 @@ def entered() -> Iterator[None]:
     yield
 
 
+class Silent(MemoryStore):
+    """A store that does not say whether it is durable."""
+
+    durable = None  # type: ignore[assignment]
+
+
 async def decide(request: ConfirmationView) -> None:
     return None
 
@@ -78,6 +84,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("store", Half(), "is no store: it has no get()"),
     ("store", MemoryStore, "is no store"),
     ("store", {}, "is no store"),
+    ("store", Silent(), "Silent does not say whether requests outlive the process"),
+    ("keys", {"k1": "s" * 32}, "keys=…) takes keys by kid, not dict"),
     ("within", "slot", "within=…) takes a function without parameters that makes a context manager, not str"),
     ("within", entered(), "makes a context manager, not one already made"),
     ("within", nullcontext(), "makes a context manager, not one already made"),

@@ -12,8 +12,9 @@ from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.confirmations import Confirmations
 from remit._confirmation.desk import Desk, Enter
+from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.moving import Moving, Place
-from remit._confirmation.request import Ask, DecideFn, RequestRecord, form_of
+from remit._confirmation.request import Ask, DecideFn, RequestRecord, Signed, signed
 from remit._confirmation.standing import DeciderNow, Standings
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
@@ -30,7 +31,7 @@ _NOT_KEPT = Issue(path="", message="the input has withheld values and was not ke
 class Broker:
     """The confirmation requests of one surface, for the pipeline and the port.
 
-    `keys` is the secret of the digests. `decide` is the application's inline answer, run in a task of its own inside
+    `keys` are the secrets of the digests. `decide` is the application's inline answer, run in a task of its own inside
     `enter()`. `decider_now` asks for a decider's grants again when an approval is spent; without it the grants it was
     given with count. `report` gets what the application's code raises; without it the audit does.
     """
@@ -42,7 +43,7 @@ class Broker:
         store: ConfirmationStore,
         clock: Clock,
         limits: Limits,
-        keys: bytes,
+        keys: ConfirmationKeys,
         hub: EventHub,
         decide: DecideFn | None = None,
         enter: Enter | None = None,
@@ -51,8 +52,6 @@ class Broker:
         report: Callable[[BaseException], None] | None = None,
         decider_now: DeciderNow | None = None,
     ) -> None:
-        if not keys:
-            raise ValueError("the key of the digests is empty")
         self._clock = clock
         self._limits = limits
         self._keys = keys
@@ -89,21 +88,19 @@ class Broker:
         if len(ask.canonical) > self._limits.confirmation_input_bytes:
             rule = f"at most {self._limits.confirmation_input_bytes} bytes can be confirmed by a person"
             raise Refusal(invalid_input([Issue(path="", message=rule)]), why="too large to be shown")
-        ask = ask.kept(self._keys)
-        form = form_of(ask)
-        digest = keyed_hex(self._keys, form)
+        wanted = self._signed(ask)
         await self._desk.flush()
-        record = self._desk.of_digest(digest)
+        record = next((found for each in wanted if (found := self._desk.of_digest(each.digest)) is not None), None)
         if record is None:
-            record = await self._create(ask, form, digest)
+            record = await self._create(wanted)
         if not record.open:
             raise Refusal(record.ended(), why="ended while it was being asked")
         return record
 
     def is_approved(self, ask: Ask) -> bool:
         """Whether this exact call has an approval that nobody has spent yet."""
-        record = self._desk.of_digest(keyed_hex(self._keys, form_of(ask.kept(self._keys))))
-        return record is not None and record.status is ConfirmationStatus.APPROVED
+        records = (self._desk.of_digest(each.digest) for each in self._signed(ask))
+        return any(record is not None and record.status is ConfirmationStatus.APPROVED for record in records)
 
     async def check(self, evidence_id: object, ask: Ask) -> RequestRecord:
         """Return the approved request that covers this exact call; spends nothing (SPEC 7.5).
@@ -111,9 +108,8 @@ class Broker:
         An unknown id, another consumer's and a request for another call are one answer, {mismatch}. A pending one is
         CONFIRMATION_REQUIRED with the same id; denied, expired, cancelled and spent ones say so.
         """
-        form = form_of(ask.kept(self._keys))
-        digest = keyed_hex(self._keys, form)
         record = self._desk.find(evidence_id)
+        wanted = {each.kid: each for each in self._signed(ask)}  # for an unknown id, too: it takes as long
         if record is None:
             raise _mismatch("no such request")
         if record.ask.consumer.key != ask.consumer.key:
@@ -121,7 +117,10 @@ class Broker:
         if record.status is ConfirmationStatus.CANCELLED and record.ask.descriptor.id == ask.descriptor.id:
             # Its registration has gone, so the digest of the present one differs: say what really happened.
             raise Refusal(record.ended())
-        if not same(record.digest, digest) or record.form != form:
+        now = wanted.get(record.kid)
+        if now is None:
+            raise _mismatch("the key of the request has been dropped")
+        if not same(record.digest, now.digest) or record.form != now.form:
             raise _mismatch("a request for another call")
         if record.status is ConfirmationStatus.APPROVED:
             return record
@@ -177,7 +176,10 @@ class Broker:
     def named(self, id: str, consumer_key: ConsumerKey, fingerprint: str) -> str | None:
         """The invocation id of the request, for a retry of that very call; None for any other, and for another's."""
         record = self._own(id, consumer_key)
-        if record is None or not same(record.ask.fingerprint, keyed_hex(self._keys, fingerprint.encode())):
+        secret = None if record is None else self._keys.secret(record.kid)
+        if record is None or secret is None:
+            return None
+        if not same(record.ask.fingerprint, keyed_hex(secret, fingerprint.encode())):
             return None
         return record.ask.invocation.id
 
@@ -201,22 +203,28 @@ class Broker:
             return None
         return invalid_input([_NOT_KEPT]) if record.open else record.ended()
 
-    async def _create(self, ask: Ask, form: bytes, digest: str) -> RequestRecord:
-        self._refuse_if_restrained(ask, digest)
+    def _signed(self, ask: Ask) -> list[Signed]:
+        """The call as each key holds it, the active one first; there are two while a key is being replaced."""
+        keys = self._keys
+        return [signed(ask, kid, secret) for kid in keys.kids if (secret := keys.secret(kid)) is not None]
+
+    async def _create(self, wanted: list[Signed]) -> RequestRecord:
+        bound, ask = wanted[0], wanted[0].ask
+        self._refuse_if_restrained(ask, [each.digest for each in wanted])
         decide_s = self._limits.decide_s if ask.decide_s is None else ask.decide_s
         now = self._clock.now()
-        record = RequestRecord(new_id("cnf_"), ask, form, digest, now, now + timedelta(seconds=decide_s))
+        record = RequestRecord(new_id("cnf_"), bound, now, now + timedelta(seconds=decide_s))
         try:
             await self._desk.open(record, decide_s)
         except Full:
             raise Refusal(self._queue_full()) from None
         return record
 
-    def _refuse_if_restrained(self, ask: Ask, digest: str) -> None:
+    def _refuse_if_restrained(self, ask: Ask, digests: list[str]) -> None:
         if not self._desk.has_channel:
             raise Refusal(confirmation_invalid("no-decider"), why="no decide, page or subscriber")
         restraint = self._desk.restraint
-        if restraint.is_final(digest):
+        if any(restraint.is_final(digest) for digest in digests):
             raise Refusal(confirmation_invalid("denied"), why="the identical request was denied a short while ago")
         reason = restraint.reason(ask.descriptor.id, ask.consumer)
         if reason is not None:

@@ -7,6 +7,7 @@ from remit._base.clock import Clock, TimerHandle
 from remit._base.digest import keyed_hex
 from remit._base.limits import Limits
 from remit._confirmation.desk import Desk
+from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import RequestRecord, form_of
 from remit._model.request_view import CancelCause, ConfirmationStatus
 
@@ -41,7 +42,7 @@ class Moving:
 
     __slots__ = ("_clock", "_desk", "_gap_s", "_keys", "_left")
 
-    def __init__(self, desk: Desk, clock: Clock, limits: Limits, keys: bytes) -> None:
+    def __init__(self, desk: Desk, clock: Clock, limits: Limits, keys: ConfirmationKeys) -> None:
         self._desk = desk
         self._clock = clock
         self._gap_s = limits.gap_s
@@ -63,8 +64,9 @@ class Moving:
             self._drop(left)
             if not left.record.open:
                 continue
-            if again(left.record) == left.record.ask.canonical:
-                self._move(left.record, registration)
+            secret = self._keys.secret(left.record.kid)
+            if secret is not None and again(left.record) == left.record.ask.canonical:
+                self._move(left.record, registration, secret)
             else:
                 self._desk.end(left.record, ConfirmationStatus.CANCELLED, left.cause)
 
@@ -73,10 +75,10 @@ class Moving:
         for left in tuple(self._left.values()):
             self._drop(left)
 
-    def _move(self, record: RequestRecord, registration: str) -> None:
+    def _move(self, record: RequestRecord, registration: str, secret: bytes) -> None:
         ask = replace(record.ask, registration=registration)
         form = form_of(ask)
-        self._desk.renew(record, ask, form, keyed_hex(self._keys, form))
+        self._desk.renew(record, ask, form, keyed_hex(secret, form))
 
     def _too_late(self, id: str) -> None:
         left = self._left[id]  # whatever drops it cancels the timer

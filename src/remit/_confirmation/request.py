@@ -182,6 +182,23 @@ def form_of(ask: Ask) -> bytes:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A call as one key holds it: what may be kept of it, the canonical form, and the digest over that (SPEC 7.1)."""
+
+    kid: str
+    ask: Ask
+    form: bytes
+    digest: str
+
+
+def signed(ask: Ask, kid: str, secret: bytes) -> Signed:
+    """Bind a call with the key of this name."""
+    kept = ask.kept(secret)
+    form = form_of(kept)
+    return Signed(kid, kept, form, keyed_hex(secret, form))
+
+
 def _differs(name: str, value: Json, descriptor: Descriptor) -> bool:
     """Whether a field has another value than its default, or has none; a sensitive one tells nothing of its value."""
     properties = descriptor.input_schema.get("properties")
@@ -192,8 +209,8 @@ def _differs(name: str, value: Json, descriptor: Descriptor) -> bool:
 class RequestRecord:
     """One live request; only the broker changes it.
 
-    `homeless` is one whose registration has gone and may come back; `moved_from` names the registrations it asked for
-    before (SPEC 7.12).
+    `kid` names the key that `digest` was made with (SPEC 7.1). `homeless` is one whose registration has gone and may
+    come back; `moved_from` names the registrations it asked for before (SPEC 7.12).
     """
 
     __slots__ = (
@@ -209,6 +226,7 @@ class RequestRecord:
         "happened",
         "homeless",
         "id",
+        "kid",
         "listed",
         "moved_from",
         "person_s",
@@ -219,11 +237,12 @@ class RequestRecord:
         "waiters",
     )
 
-    def __init__(self, id: str, ask: Ask, form: bytes, digest: str, created_at: datetime, decide_by: datetime) -> None:
+    def __init__(self, id: str, bound: "Signed", created_at: datetime, decide_by: datetime) -> None:
         self.id = id
-        self.ask = ask
-        self.form = form
-        self.digest = digest
+        self.ask = bound.ask
+        self.form = bound.form
+        self.digest = bound.digest
+        self.kid = bound.kid
         self.created_at = created_at
         self.decide_by = decide_by
         self.spend_by: datetime | None = None
@@ -308,6 +327,7 @@ class RequestRecord:
             tenant=self.ask.principal.tenant,
             principal=self.ask.principal.id,
             consumer=canonical([kind, issuer, list(actors), grant]).decode(),
+            kid=self.kid,
             digest=self.digest,
             form=self.form.decode(),
             approvers=self.ask.approvers,

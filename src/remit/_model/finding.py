@@ -12,6 +12,7 @@ class FindingKind(StrEnum):
     EXPOSES_NOTHING = "exposes-nothing"
     LOOSENED_LIMIT = "loosened-limit"
     MEMORY_STORE = "memory-store"
+    DEVELOPMENT_KEY = "development-key"
     SLOW_INLINE = "slow-inline"
     BACKEND_MOVED = "backend-moved"
     BOTH_PLANES = "both-planes"

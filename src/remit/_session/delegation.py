@@ -1,8 +1,11 @@
 """Delegation tokens: what a person's host lets one agent reach, signed and short-lived (SPEC 11.11)."""
 
+import hmac
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import jwt
@@ -15,13 +18,16 @@ from remit._base.closed import one_of
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
 from remit._base.limits import Limits
+from remit._confirmation.keys import SECRET_BYTES, ConfirmationKeys, refuse_lasting
 from remit._model.consumer import Consumer, ConsumerKind, Principal
 from remit._model.pattern import Patterns
+from remit._session.key_file import secret_in
 from remit._session.session import PrincipalKey
 from remit.errors import DefinitionError
 
 ISSUER: Final = "remit"
-SECRET_BYTES: Final = 32
+_DEVELOPMENT: Final = "development"
+_PURPOSE: Final = b"remit: confirmation requests"
 VERIFIED: Final = 1_000
 _REQUIRED: Final = ["iss", "aud", "sub", "act", "scope", "nbf", "exp", "jti"]
 
@@ -35,9 +41,10 @@ class Keys:
     HS256. Anything else, and an active key that cannot sign, is a `ValueError` that names the `kid`.
     """
 
-    __slots__ = ("_keys", "_signing", "active")
+    __slots__ = ("_keys", "_signing", "active", "development")
 
     def __init__(self, active: str, keys: Mapping[str, Key | str]) -> None:
+        self.development = False
         self._keys = {kid: _key(kid, key) for kid, key in keys.items()}
         self.active = active
         signing = self._keys.get(active)
@@ -51,6 +58,26 @@ class Keys:
     def fresh(cls) -> "Keys":
         """A new Ed25519 key that lives as long as this process."""
         return cls("process", {"process": Ed25519PrivateKey.generate()})
+
+    @classmethod
+    def of_development(cls, file: str | os.PathLike[str]) -> "Keys":
+        """A key of this machine in a file of mode 0600, made when it is not there: tokens outlive a restart.
+
+        It is no secret of a deployment: a gateway with it answers this machine only, and `surface.findings()` tells it
+        (SPEC 4.13, 15.1). RuntimeError: with REMIT_ENV=production. ValueError: the file holds no such key.
+        PermissionError: others may read it.
+        """
+        keys = cls(_DEVELOPMENT, {_DEVELOPMENT: secret_in(Path(file))})
+        keys.development = True
+        return keys
+
+    def derived(self, purpose: bytes) -> dict[str, bytes]:
+        """A secret of 32 bytes for one purpose, of each key and under its `kid`; a public key gives none."""
+        return {
+            kid: hmac.digest(key if isinstance(key, bytes) else key.private_bytes_raw(), purpose, "sha256")
+            for kid, key in self._keys.items()
+            if not isinstance(key, Ed25519PublicKey)
+        }
 
     def sign(self, claims: Mapping[str, object]) -> str:
         """Sign with the active key."""
@@ -77,6 +104,18 @@ class Keys:
             )
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
+
+
+def for_confirmations(keys: Keys | None, *, durable: bool) -> ConfirmationKeys | None:
+    """What binds the confirmation requests of a gateway; None: a key of each surface alone does (SPEC 7.1).
+
+    DefinitionError: the store is durable, and no keys were given.
+    """
+    if keys is not None:
+        return ConfirmationKeys(keys.active, keys.derived(_PURPOSE), development=keys.development)
+    if durable:
+        raise refuse_lasting("Gateway(store=…)", 'Gateway(…, keys=Keys("k1", {"k1": secret}))')
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

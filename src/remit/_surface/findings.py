@@ -84,6 +84,7 @@ class Findings:
     has_sink: Callable[[], bool]
     slow: Slow
     in_memory: bool
+    development_key: bool
     moves: tuple[Move, ...]
     offered: Callable[[], tuple[str, ...]]
 
@@ -91,7 +92,8 @@ class Findings:
         """Everything that is to be found now, door by door, then limits, slow code, and what the backend offers."""
         doors = (each for door in NETWORK_DOORS for each in self._at(door))
         backend = (*map(_moved, self.moves), *self._on_both_planes())
-        return (*doors, *self._limits_loosened(), *self._alone(), *self.slow.findings(), *backend)
+        alone = (*self._alone(), *self._unsafe_key())
+        return (*doors, *self._limits_loosened(), *alone, *self.slow.findings(), *backend)
 
     def _at(self, door: str) -> Iterator[SurfaceFinding]:
         wanted = self.authority.exposure.doors.get(door)
@@ -117,6 +119,14 @@ class Findings:
                 kind=FindingKind.MEMORY_STORE,
                 found=f"{WORKERS} is {workers}, and the store is the memory of each: no worker sees the others' limits",
                 do="run one worker, or give all of them one store",
+            )
+
+    def _unsafe_key(self) -> Iterator[SurfaceFinding]:
+        if self.development_key:
+            yield SurfaceFinding(
+                kind=FindingKind.DEVELOPMENT_KEY,
+                found="confirmation requests are bound with a development key, which is no secret of a deployment",
+                do="give keys= a key that the deployment keeps secret",
             )
 
     def _on_both_planes(self) -> Iterator[SurfaceFinding]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from remit._base.clock import Clock
 from remit._base.limits import Limits
+from remit._confirmation.keys import ConfirmationKeys, refuse_lasting
 from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.manifest import RENAME
@@ -37,6 +38,7 @@ class Given:
     clock: Clock
     limits: Limits
     guard: Guard | None = None
+    keys: ConfirmationKeys | None = None
 
 
 def policies_of(policies: object, whose: str = "Surface") -> tuple[Policy, ...]:
@@ -56,6 +58,7 @@ def check_given(given: Given) -> None:
         _check_source("principal", given.principal, "a Principal, its id, or a function that gives it")
     if callable(given.host) and not isinstance(given.host, type):
         _check_source("host", given.host, "the host's values, or a function that gives them")
+    _check_keys(given)
     _check_within(given.within)
     _check_planes(given)
     check_required(given.authority, given.policies)
@@ -108,6 +111,14 @@ def _check_source(name: str, given: object, meant: str) -> None:
             f"Surface({name}=…) is asked for each call: a plain function without parameters"
             f"\n  do  write def current() -> …, and await before what it looks at"
         )
+
+
+def _check_keys(given: Given) -> None:
+    """The keys are keys, and where requests outlive the process, so do they (SPEC 7.1)."""
+    if given.keys is None and given.store.durable:
+        raise refuse_lasting("Surface(store=…)", 'Surface(…, keys=ConfirmationKeys("k1", {"k1": secret}))')
+    if given.keys is not None and not isinstance(given.keys, ConfirmationKeys):
+        raise wrong("keys", "keys by kid", given.keys, 'write keys=ConfirmationKeys("k1", {"k1": secret})')
 
 
 def _check_decide(decide: object, whose: str) -> None:

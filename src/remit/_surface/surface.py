@@ -8,6 +8,7 @@ from remit._base.closed import one_of
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.confirmations import Confirmations
+from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.component import Component
@@ -56,7 +57,8 @@ class Surface:
     `principal` and `host` may be callables, asked per call inside `within`; None, another id or another tenant ends the
     surface. `exposure` may only narrow what the contract opens. `decide` answers confirmation requests inline. Without
     a store, requests live in memory. `guard` is asked about each mount before it is live (SPEC 4.5): it accepts,
-    rejects or restricts, and keeps out what it cannot decide.
+    rejects or restricts, and keeps out what it cannot decide. `keys` bind the requests; without them a key of this
+    surface alone does, which a store that is durable refuses (SPEC 7.1).
     """
 
     def __init__(  # noqa: PLR0913 - SPEC 4.0 fixes these keywords
@@ -74,6 +76,7 @@ class Surface:
         clock: Clock | None = None,
         limits: Limits | None = None,
         guard: Guard | None = None,
+        keys: ConfirmationKeys | None = None,
     ) -> None:
         if not isinstance(authority, Authority):
             raise TypeError("Surface(authority, …) needs an Authority: Authority.load(beside=__file__)")
@@ -96,6 +99,7 @@ class Surface:
             clock=at,
             limits=Limits() if limits is None else limits,
             guard=guard,
+            keys=keys,
         )
         self._parts = wire(given, self._id, self._gone)
         self._pipeline = Pipeline(self._parts.parts)

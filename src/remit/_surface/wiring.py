@@ -12,6 +12,7 @@ from remit._base.boundary import Json, canonical
 from remit._base.digest import keyed_hex
 from remit._base.threads import Threads
 from remit._confirmation.broker import Broker
+from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import RequestRecord
 from remit._contract.moved import Move, moves_of, refuse_moved
 from remit._invocation import (
@@ -110,7 +111,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         store=given.store.confirmations,
         clock=clock,
         limits=limits,
-        keys=secrets.token_bytes(KEY_BYTES),
+        keys=ConfirmationKeys.fresh() if given.keys is None else given.keys,
         hub=hub,
         audit=audit,
         decide=given.decide,
@@ -293,6 +294,7 @@ def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow, moves: tupl
         has_sink=audit.has_sink,
         slow=slow,
         in_memory=given.store.in_memory,
+        development_key=given.keys is not None and given.keys.development,
         moves=() if given.procedures is None else moves,
         offered=tuple if given.procedures is None else given.procedures.names,
     )

@@ -21,7 +21,7 @@ from remit._policy.guard import Guard as MountGuard
 from remit._policy.guard import check_guard
 from remit._policy.policy import Policy, methods_of
 from remit._session.decisions import Decisions
-from remit._session.delegation import Delegations, Keys
+from remit._session.delegation import Delegations, Keys, for_confirmations
 from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
@@ -47,9 +47,10 @@ class Gateway:
     """One object a process: what views are made of, and the doors through which agents and people reach them.
 
     `policies` stand on every surface, `guard` judges every mount on them (SPEC 4.5), `procedures` serves the
-    references, `decide` answers confirmation requests inline. Without `keys` tokens are signed with a key that lives as
-    long as the process. `allowed_hosts` are the names under which the application may be asked for (`app.example`, or
-    `app.example:8443` for one port); with a development contract they count for nothing, and only this machine is
+    references, `decide` answers confirmation requests inline. `keys` sign tokens and bind confirmation requests;
+    without them both have a key that lives as long as the process, which a durable store refuses (SPEC 7.1).
+    `allowed_hosts` are the names under which the application may be asked for (`app.example`, or `app.example:8443` for
+    one port); with a development contract or a development key they count for nothing, and only this machine is
     answered, on loopback. A pending authority (while the contract is being compiled) is accepted; no view opens then.
     """
 
@@ -83,8 +84,10 @@ class Gateway:
         self._decide = decide
         self._store = parts_of(store, MemoryStore(clock=self._clock))
         self._judge = guard
+        self._keys = for_confirmations(keys, durable=self._store.durable)
+        self._local_only = authority.development or (keys is not None and keys.development)
         hosts = AllowedHosts(allowed_hosts)
-        self._hosts = AllowedHosts(LOOPBACK) if authority.development else hosts
+        self._hosts = AllowedHosts(LOOPBACK) if self._local_only else hosts
         self._views = Views(self._clock, self._limits)
         self._delegations = Delegations(Keys.fresh() if keys is None else keys, self._clock, self._limits)
         self._door: McpDoor | None = None
@@ -135,6 +138,7 @@ class Gateway:
             clock=self._clock,
             limits=self._limits,
             guard=self._judge,
+            keys=self._keys,
         )
         surface.set_route(route)
         if self._has_pages:
@@ -185,7 +189,7 @@ class Gateway:
             self._door = McpDoor(
                 self._views, self._identify, decision_path=self._pages, clock=self._clock, limits=self._limits
             )
-        return Guard(self._door, self._hosts, local_only=self._authority.development)
+        return Guard(self._door, self._hosts, local_only=self._local_only)
 
     def door_routes(self) -> list[BaseRoute]:
         """The MCP door as a route of its own, `/remit/mcp`: it hides nothing else of the application below `/remit`."""
@@ -193,7 +197,7 @@ class Gateway:
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """Wrap the outermost application: Host and Origin allow-list for http and websocket scopes."""
-        return Guard(app, self._hosts, local_only=self._authority.development)
+        return Guard(app, self._hosts, local_only=self._local_only)
 
     def delegate(
         self,

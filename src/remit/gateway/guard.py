@@ -74,7 +74,7 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         if self._local_only and not _is_local(scope):
-            return PlainTextResponse("A development contract is served on loopback only", status_code=_FORBIDDEN)
+            return PlainTextResponse("What is for development is served on loopback only", status_code=_FORBIDDEN)
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or not self._hosts.allows(hosts[0]):

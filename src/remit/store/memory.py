@@ -39,6 +39,11 @@ class MemoryStore:
         self._suspensions = MemorySuspensions()
 
     @property
+    def durable(self) -> bool:
+        """False: everything is gone when the process ends."""
+        return False
+
+    @property
     def confirmations(self) -> "MemoryStore":
         """The confirmation requests: this very store."""
         return self

@@ -13,18 +13,26 @@ _SUSPENSIONS: Final = ("holds", "set", "subscribe")
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Every part of a store; fits `Store`. `in_memory` says that none of them outlives or leaves this process."""
+    """Every part of a store; fits `Store`. `in_memory` says that none of them outlives or leaves this process.
+
+    `durable` says that requests outlive it.
+    """
 
     confirmations: ConfirmationStore
     meters: MeterStore
     suspensions: SuspensionStore
     in_memory: bool
 
+    @property
+    def durable(self) -> bool:
+        """Whether requests are kept beyond this process."""
+        return self.confirmations.durable
+
 
 def parts_of(store: ConfirmationStore | Store | None, spare: MemoryStore) -> Parts:
     """Take the parts that are there; a store of confirmation requests alone leaves the others to `spare`.
 
-    What is no store, or a part that lacks a method, is a TypeError that names it.
+    What is no store, a part that lacks a method, or one that does not say whether it is durable, is a TypeError.
     """
     given = spare if store is None else store
     if isinstance(given, Parts):
@@ -39,4 +47,9 @@ def parts_of(store: ConfirmationStore | Store | None, spare: MemoryStore) -> Par
             raise TypeError(
                 f"{found} is no store: it has no {lacking[0]}()\n  do  write store=MemoryStore(), or leave store= out"
             )
+    if not isinstance(getattr(confirmations, "durable", None), bool):
+        raise TypeError(
+            f"{type(given).__name__} does not say whether requests outlive the process"
+            "\n  do  give its confirmations durable = True, or False"
+        )
     return Parts(confirmations, meters, suspensions, isinstance(given, MemoryStore))

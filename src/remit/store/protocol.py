@@ -13,7 +13,7 @@ class ConfirmationRow:
 
     `status` is a `ConfirmationStatus` value, `cause` a `CancelCause` value, `outcome` a `Happened` value, None before
     spending. `consumer` is the key of the requester as canonical JSON; `form` the canonical JSON the digest is over,
-    the exact effective input included. Times are ISO 8601 UTC.
+    the exact effective input included; `kid` names the key it was made with. Times are ISO 8601 UTC.
     """
 
     id: str
@@ -23,6 +23,7 @@ class ConfirmationRow:
     tenant: str | None
     principal: str
     consumer: str
+    kid: str
     digest: str
     form: str
     approvers: tuple[str, ...]
@@ -55,6 +56,11 @@ class ConfirmationChanges(TypedDict, total=False):
 
 class ConfirmationStore(Protocol):
     """Where confirmation requests are kept; `transition` is the one place where a request changes (SPEC 7.6)."""
+
+    @property
+    def durable(self) -> bool:
+        """True when requests are kept beyond the process that asked; then the key comes from the host (SPEC 7.1)."""
+        ...
 
     async def put(self, row: ConfirmationRow) -> None:
         """Keep a new request; an id that is taken is a `ValueError`."""

@@ -10,6 +10,7 @@ from remit._base.boundary import Json, take
 from remit._base.clock import ManualClock
 from remit._base.limits import Limits
 from remit._confirmation.broker import Broker
+from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import Ask, RequestRecord
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
@@ -24,6 +25,7 @@ from remit.errors import AgentError, Refusal
 from remit.store.memory import MemoryStore
 from remit.store.protocol import ConfirmationChanges
 
+KEYS = ConfirmationKeys("k1", {"k1": b"k" * 32})
 BOT = Consumer("bot", kind="mcp")
 OTHER = Consumer("other", kind="mcp")
 ADA = Principal("ada", tenant="acme")
@@ -99,7 +101,7 @@ class Desk:
         self.hub = EventHub("srf_1", self.clock, 100, self.fail)
         self.hub.subscribe(self.events.append)
         self.audit = AuditLog("srf_1", self.clock)
-        self.broker = Broker(self.store, self.clock, self.limits, b"key", self.hub, audit=self.audit, **self.options)
+        self.broker = Broker(self.store, self.clock, self.limits, KEYS, self.hub, audit=self.audit, **self.options)
         self.host = self.broker.confirmations
         if self.subscribed:
             self.host.subscribe(self.seen.append)

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from remit._base.limits import Limits
-from remit._confirmation.broker import Broker
 from remit._confirmation.moving import Place
 from remit._model.consumer import Consumer, Principal
 from remit._model.effects import Effect
@@ -275,12 +274,6 @@ async def test_a_store_that_is_down_creates_nothing_and_the_next_try_asks_anew()
     store.down = False
     assert (await desk.broker.ask(asking())).open
     assert desk.statuses() == ["pending"]
-
-
-def test_no_broker_without_a_key() -> None:
-    desk = Desk()
-    with pytest.raises(ValueError, match="empty"):
-        Broker(desk.store, desk.clock, Limits(), b"", desk.hub, audit=desk.audit)
 
 
 async def test_who_is_refused_for_a_full_desk_waits_at_least_a_moment() -> None:

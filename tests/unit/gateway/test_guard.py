@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit import Authority
 from remit._contract.manifest import assemble
-from remit.gateway import Gateway
+from remit.gateway import Gateway, Keys
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
 
 
@@ -138,7 +139,7 @@ def test_a_development_contract_answers_nobody_off_loopback(
     headers = [("host", "localhost"), ("x-forwarded-for", "127.0.0.1"), ("forwarded", "for=127.0.0.1")]
     reached, sent = run("http", headers, for_development, client=client, server=server)
     assert (reached, sent[0]["status"]) == (0, 403)
-    assert sent[1]["body"] == b"A development contract is served on loopback only"
+    assert sent[1]["body"] == b"What is for development is served on loopback only"
     assert run("websocket", headers, for_development, client=client, server=server)[0] == 0
     assert run("http", headers, client=client, server=server)[0] == 1
 
@@ -149,6 +150,18 @@ def test_the_hosts_of_a_site_count_for_nothing_with_a_development_contract() -> 
     statuses: list[int] = []
     for development in (False, True):
         gateway = Gateway(Authority(manifest, development=development), allowed_hosts=["app.example"])
+        for host in ("app.example", "localhost"):
+            _, sent = run("http", [("host", host)], gateway.guard, client=HERE)
+            statuses.append(sent[0]["status"] if sent else 200)
+    assert statuses == [200, 421, 421, 200]
+
+
+@pytest.mark.requirement("7.1-a-development-key-on-loopback")
+def test_the_hosts_of_a_site_count_for_nothing_with_a_development_key(tmp_path: Path) -> None:
+    authority = Authority(assemble([], [], {}, exposure={}, policies=()))
+    statuses: list[int] = []
+    for keys in (Keys("k1", {"k1": "s" * 32}), Keys.of_development(tmp_path / "key")):
+        gateway = Gateway(authority, keys=keys, allowed_hosts=["app.example"])
         for host in ("app.example", "localhost"):
             _, sent = run("http", [("host", host)], gateway.guard, client=HERE)
             statuses.append(sent[0]["status"] if sent else 200)

@@ -16,6 +16,7 @@ def row(id: str, *, status: str = "pending", surface: str = "srf_1", at: int = 0
         tenant=None,
         principal="ada",
         consumer='["test",null,["bot"],null]',
+        kid="k1",
         digest="d",
         form="{}",
         approvers=(),

@@ -1,0 +1,80 @@
+"""The secrets that requests are bound with, by `kid`: from the host, and changed while the process runs (SPEC 7.1)."""
+
+import secrets
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Self
+
+from remit._base.text import q
+from remit.errors import DefinitionCode, DefinitionError
+
+SECRET_BYTES: Final = 32
+_OF_PROCESS: Final = "process"
+
+
+class ConfirmationKeys:
+    """The secrets of confirmation requests, by `kid`: one is active, the others still hold what was asked with them.
+
+        keys = ConfirmationKeys("k2", {"k1": old, "k2": new})      # while k1 is being replaced
+
+    A secret has at least 32 bytes, or characters of ASCII text that stand for them. ValueError: a shorter one, a `kid`
+    without a name, an active one that is not there. `development` says that it is no secret of a deployment;
+    `surface.findings()` tells it (SPEC 4.13).
+    """
+
+    __slots__ = ("_active", "_secrets", "development")
+
+    def __init__(self, active: str, keys: Mapping[str, bytes | str], *, development: bool = False) -> None:
+        if active not in keys:
+            raise ValueError(f"the active key {q(active)} is not among the keys")
+        self._active = active
+        self._secrets: Mapping[str, bytes] = MappingProxyType({kid: _secret(kid, key) for kid, key in keys.items()})
+        self.development = development
+
+    @classmethod
+    def fresh(cls) -> Self:
+        """One random key that lives as long as it is held."""
+        return cls(_OF_PROCESS, {_OF_PROCESS: secrets.token_bytes(SECRET_BYTES)})
+
+    @property
+    def active(self) -> str:
+        """The `kid` that new requests are bound with."""
+        return self._active
+
+    @property
+    def kids(self) -> tuple[str, ...]:
+        """Every `kid`, the active one first."""
+        return (self._active, *(kid for kid in self._secrets if kid != self._active))
+
+    def rotate(self, kid: str, key: bytes | str) -> None:
+        """Bind new requests with this key from now on; the one that was active still holds what was asked with it.
+
+        Every other one is dropped: what was asked with it is answered like a request for another call. A `kid` that is
+        there already is a ValueError.
+        """
+        if kid in self._secrets:
+            raise ValueError(f"there is a key {q(kid)} already")
+        held = {self._active: self._secrets[self._active], kid: _secret(kid, key)}
+        self._secrets, self._active = MappingProxyType(held), kid
+
+    def secret(self, kid: str) -> bytes | None:
+        """The secret of this `kid`; None where it has been dropped."""
+        return self._secrets.get(kid)
+
+    def __repr__(self) -> str:
+        return f"ConfirmationKeys({', '.join(self.kids)})"
+
+
+def refuse_lasting(where: str, do: str) -> DefinitionError:
+    """The error for a store that outlives the process without a key that does (SPEC 7.1)."""
+    rule = "it keeps requests when this process has ended, and no key from the deployment is there to hold them"
+    return DefinitionError(DefinitionCode.INVALID_DEFINITION, where, rule, do=do)
+
+
+def _secret(kid: str, key: bytes | str) -> bytes:
+    if not isinstance(kid, str) or not kid:
+        raise ValueError("a key has a name, its kid")
+    raw = key.encode() if isinstance(key, str) else key
+    if not isinstance(raw, bytes) or len(raw) < SECRET_BYTES:
+        raise ValueError(f"the key {q(kid)} has fewer than {SECRET_BYTES} bytes")
+    return raw
