@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,15 +12,15 @@ from pathlib import Path
 from backend.accounts import demo_accounts
 from backend.client import FleetClient
 from backend.server import running_backend
-from backend.settings import BackendSettings
+from backend.settings import BACKEND_URL, BackendSettings
 from backend.store import prepare_database
+from catalogue import backend
 from console.frame import Console, add_console
 from console.people import Person, SignIns, demo_people
 from console.signing_in import add_sign_in
 from fastapi import FastAPI
 from host import AppHost
 from nicegui import ui
-from operations import backend
 
 from remit import Authority, Limits
 from remit.gateway import Gateway
@@ -66,7 +67,9 @@ def create(folder: Path, *, limits: Limits | None = None) -> tuple[FastAPI, Hand
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with running_backend(settings) as running, FleetClient(running.base_url) as fleet:
             handles.backend_url, handles.fleet = running.base_url, fleet
-            yield
+            os.environ[BACKEND_URL] = running.base_url
+            async with backend:
+                yield
             handles.fleet = None
 
     def host() -> AppHost | None:

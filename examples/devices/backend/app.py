@@ -6,7 +6,7 @@ import sqlite3
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from fastapi import Path as InPath
@@ -17,10 +17,12 @@ from starlette.exceptions import HTTPException
 from backend import store
 from backend.accounts import Account, Guard
 from backend.wire import (
+    Device,
     DeviceId,
     DevicePage,
     DeviceQuery,
     DisableRequest,
+    DisableResult,
     EffectLog,
     FieldIssue,
     Problem,
@@ -28,6 +30,19 @@ from backend.wire import (
 )
 
 MAX_KEY = 200
+_PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": Problem, "description": description}
+    for status, description in (
+        (400, "No usable idempotency key."),
+        (401, "No known credential."),
+        (403, "The account may only read."),
+        (404, "No such device."),
+        (409, "Disabled already, or the key belongs to another request."),
+        (422, "Some fields are not valid."),
+        (503, "The database is busy."),
+    )
+}
+_READ: Final[dict[int | str, dict[str, Any]]] = {status: _PROBLEMS[status] for status in (401, 422, 503)}
 
 
 class KeyMissing(Exception):
@@ -67,24 +82,29 @@ def _add_routes(app: FastAPI, devices: store.DeviceStore) -> None:
 
     @app.get("/healthz")
     def healthz() -> dict[str, str]:
+        """Say that the backend answers."""
         return {"status": "ok"}
 
-    @app.get("/devices")
+    @app.get("/devices", responses=_READ)
     def list_devices(query: Annotated[DeviceQuery, Query()]) -> DevicePage:
+        """List devices of the fleet, page by page, with the number of all that match."""
         return devices.find(query)
 
-    @app.patch("/devices/{device_id}")
+    @app.patch("/devices/{device_id}", response_model=Device, responses=_PROBLEMS)
     def rename_device(
         device_id: Annotated[DeviceId, InPath()], body: RenameRequest, change: Annotated[store.Change, Depends(_change)]
     ) -> Response:
+        """Give a device of the fleet another name."""
         return _reply(change, devices.rename(change, device_id, body.name))
 
-    @app.post("/devices/disable")
+    @app.post("/devices/disable", response_model=DisableResult, responses=_PROBLEMS)
     def disable_devices(body: DisableRequest, change: Annotated[store.Change, Depends(_change)]) -> Response:
+        """Disable devices of the fleet: all that are named or, when one cannot be disabled, none."""
         return _reply(change, devices.disable(change, body.device_ids))
 
-    @app.get("/effects")
+    @app.get("/effects", responses=_READ)
     def list_effects(after: Annotated[int, Query(ge=0)] = 0) -> EffectLog:
+        """List what has changed, in the order in which it happened."""
         return EffectLog(items=devices.effects(after=after))
 
 

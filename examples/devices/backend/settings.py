@@ -6,8 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 from backend.accounts import Account
+
+BACKEND_URL: Final = "FLEET_BACKEND_URL"
+"""The environment variable that holds the address of the backend: whoever starts it sets this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,11 +54,11 @@ class Device(BaseModel):
 
 
 class DeviceQuery(BaseModel):
-    """Which devices, in which order; `None` means any. `q` is looked for in id, name, city and owner, in any case."""
+    """Which devices, in which order; `None` means any. `q` is looked for in any case."""
 
     model_config = ConfigDict(extra="forbid")
 
-    q: str = Field(default="", max_length=200)
+    q: str = Field(default="", max_length=200, description="Looked for in id, name, city and owner.")
     city: str | None = Field(default=None, max_length=200, description="Empty: devices without a city.")
     status: DeviceStatus | None = None
     kind: DeviceKind | None = None

@@ -130,6 +130,10 @@ class DevicesTable(Component, type="devices.table"):
 
     find = reference("domain:devices.list")
 
+    @find.bind("limit")
+    def page_size(self) -> int:
+        return PAGE
+
     disable = reference(
         "domain:devices.disable",
         title="Disable devices",

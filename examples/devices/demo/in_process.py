@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ from typing import Final
 from backend.accounts import credential_of, demo_accounts
 from backend.client import FleetClient
 from backend.server import running_backend
-from backend.settings import BackendSettings
+from backend.settings import BACKEND_URL, BackendSettings
 from backend.store import prepare_database
+from catalogue import backend as operations
 from console.components import OPERATOR
 from host import AppHost
-from operations import backend as operations
 
 from demo.direct_agent import DirectAgent
 from demo.pace import HURRIED
@@ -67,7 +68,8 @@ async def run(options: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         database = prepare_database(Path(folder))
         settings = BackendSettings(database=database, accounts=accounts)
-        async with running_backend(settings) as running, FleetClient(running.base_url) as fleet:
+        async with running_backend(settings) as running, FleetClient(running.base_url) as fleet, operations:
+            os.environ[BACKEND_URL] = running.base_url
             hosts = [
                 AppHost(fleet=fleet, account=person.id, credential=credential_of(accounts, person.id))
                 for person in _PEOPLE

@@ -125,7 +125,8 @@ def _output(document: Document, responses: list[Node], subject: str) -> Mapping[
             found.append(schema)
     if not found or found == [_NULL]:
         return None
-    whole = found[0] if len(found) == 1 else cast(Node, {"anyOf": cast(Json, found)})
+    # Doors tell an object from other answers by the outermost type, so no reference stands there.
+    whole = converter.plain(found[0]) if len(found) == 1 else cast(Node, {"anyOf": cast(Json, found)})
     try:
         return to_subset(converter.whole(whole), subject=subject, closed=False)
     except DefinitionError as problem:

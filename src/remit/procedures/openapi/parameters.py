@@ -146,7 +146,9 @@ def _check_style(place: str, style: str, explode: bool, shape: Shape) -> None:
 def _never_empty(schema: Node, shape: Shape, place: str) -> Node:
     """An empty array leaves no trace in an address, an empty text no segment of a path: both are refused by schema."""
     if shape is Shape.ARRAY and schema.get("type") == "array":
-        return {**schema, "minItems": max(1, cast(int, schema.get("minItems", 1)))}
+        # A default of none at all is what leaving the field out says.
+        kept = {key: value for key, value in schema.items() if key != "default" or value != []}
+        return {**kept, "minItems": max(1, cast(int, schema.get("minItems", 1)))}
     if place == "path" and schema.get("type") == "string" and "enum" not in schema:
         return {**schema, "minLength": max(1, cast(int, schema.get("minLength", 1)))}
     return schema

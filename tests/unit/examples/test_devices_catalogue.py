@@ -1,22 +1,25 @@
-"""The console's three operations over the real backend: credentials, keys, and how a refusal is told on."""
+"""The console's catalogue over the real backend: credentials, keys, and how a refusal is told on."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import catalogue
 import pytest
 import pytest_asyncio
 from backend.accounts import credential_of, demo_accounts
 from backend.client import FleetClient
+from backend.document import document
 from backend.server import running_backend
-from backend.settings import BackendSettings
+from backend.settings import BACKEND_URL, BackendSettings
 from backend.store import prepare_database
 from backend.wire import DeviceQuery, Effect
+from catalogue import backend
 from host import AppHost
-from operations import backend
 
 from remit import Consumer, Context, Principal
 from remit._base.boundary import take
@@ -45,15 +48,18 @@ class Console:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def console(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Console]:
+    patch = pytest.MonkeyPatch()
     accounts = demo_accounts()
     database = prepare_database(tmp_path_factory.mktemp("fleet"))
     settings = BackendSettings(database=database, accounts=accounts, busy_timeout=0.2)
-    async with running_backend(settings) as running, FleetClient(running.base_url) as fleet:
+    async with running_backend(settings) as running, FleetClient(running.base_url) as fleet, backend:
+        patch.setenv(BACKEND_URL, running.base_url)
         operator, auditor = (
             AppHost(fleet=fleet, account=name, credential=credential_of(accounts, name))
             for name in ("operator", "auditor")
         )
         yield Console(operator=operator, auditor=auditor, database=database)
+    patch.undo()
 
 
 def context(host: object, *, principal: str = "operator", key: str = "key") -> Context:
@@ -158,16 +164,27 @@ async def test_a_host_of_another_kind_is_a_programming_error(console: Console) -
         await run("devices.list", {}, context(None))
 
 
-@pytest.mark.parametrize(("answers", "status"), [(False, 502), (True, 504)])
-async def test_no_answer_is_told_as_no_answer(answers: bool, status: int) -> None:
+async def test_no_answer_is_told_as_no_answer(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if answers:
-            await reader.read()
+        await reader.readuntil(b"\r\n\r\n")
         writer.close()
 
     server = await asyncio.start_server(silence, "127.0.0.1", 0)
-    base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server, FleetClient(base_url, timeout=0.2) as fleet:
-        host = AppHost(fleet=fleet, account="operator", credential="c")
-        error = await refused("devices.disable", {"device_ids": ["d-0001"]}, context(host))
-    assert error.status == status
+    monkeypatch.setenv(BACKEND_URL, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with server:
+        error = await refused("devices.disable", {"device_ids": ["d-0001"]}, context(console.operator))
+    assert error.status == 502
+
+
+async def test_the_document_beside_the_catalogue_is_the_backends_own() -> None:
+    written = Path(catalogue.__file__).with_name("backend.openapi.json").read_text(encoding="utf-8")
+    assert json.loads(written) == document()
+    assert backend.refused() == {}
+    listed = {offer.request: offer.name for offer in backend.offers()}
+    assert listed == {
+        "GET /healthz": None,
+        "GET /devices": "devices.list",
+        "PATCH /devices/{device_id}": "devices.rename",
+        "POST /devices/disable": "devices.disable",
+        "GET /effects": None,
+    }
