@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import compiler, identity
+from bench import backends, compiler, identity
 from bench.cases import SUITES
 from bench.harness import ROUNDS, Figure, machine, measure
 
@@ -15,6 +15,8 @@ IDENTITY = "identity"
 """The suite that compares what is hidden with what was never there."""
 COMPILER = "compiler"
 """The suite that compiles; its project is written to disk first."""
+BACKENDS = "backends"
+"""The suite that lists a large document, and calls beside a bare client."""
 
 
 def table(figures: Sequence[Figure]) -> str:
@@ -27,7 +29,7 @@ def table(figures: Sequence[Figure]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the suite that is named."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what calls and compiling cost.")
-    parser.add_argument("suite", choices=sorted([*SUITES, IDENTITY, COMPILER]))
+    parser.add_argument("suite", choices=sorted([*SUITES, IDENTITY, COMPILER, BACKENDS]))
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
     parser.add_argument("--scale", type=float, default=1.0, help="multiply every number of runs (default 1)")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"slices a case is measured in (default {ROUNDS})")
@@ -39,6 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         comparisons = asyncio.run(identity.compare(scale=options.scale))
         print(identity.table(comparisons))
         form["comparisons"] = [comparison.to_json() for comparison in comparisons]
+    elif options.suite == BACKENDS:
+        listed = backends.listing(round(backends.LISTINGS * options.scale))
+        beside = asyncio.run(backends.beside(scale=options.scale))
+        print(backends.table(listed, beside))
+        form |= {"listing": listed.to_json(), "beside": [each.to_json() for each in beside]}
     else:
         with tempfile.TemporaryDirectory(prefix="remit-bench-") as folder:
             cases = compiler.cases(Path(folder)) if options.suite == COMPILER else SUITES[options.suite]

@@ -6,8 +6,10 @@ from pydantic import BaseModel
 
 from remit import Authority, Component, Consumer, Principal, Surface, action, observation
 from remit._contract.manifest import assemble, parse
+from remit._contract.operation import record_of
 from remit._contract.row import rows_of
 from remit.policies import Policy
+from remit.procedures import Catalogue
 
 AGENT = Consumer("agent", kind="embedded")
 PERSON = Principal("ada", grants={"panels:work"})
@@ -72,13 +74,19 @@ def panel_of_its_own(number: int) -> type[Component]:
     return Part
 
 
-def authority_of(classes: Sequence[type[Component]], exposure: Mapping[str, Iterable[str]] | None = None) -> Authority:
+def authority_of(
+    classes: Sequence[type[Component]],
+    exposure: Mapping[str, Iterable[str]] | None = None,
+    procedures: Catalogue | None = None,
+) -> Authority:
     """The contract of these classes: put together and verified as the compiler and `Authority.load` do, no file."""
-    rows = [rows_of(each, {}) for each in classes]
+    listed = [] if procedures is None else [procedures.get(name) for name in procedures.names()]
+    operations = {each.name: record_of(each) for each in listed if each is not None}
+    rows = [rows_of(each, operations) for each in classes]
     manifest = assemble(
         [each.block for each in rows],
         [row.block for each in rows for row in each.capabilities],
-        {},
+        operations,
         exposure={} if exposure is None else {door: list(patterns) for door, patterns in exposure.items()},
         policies=(),
     )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 from urllib.parse import unquote
@@ -36,11 +36,12 @@ Source: TypeAlias = str | Path | Mapping[str, object] | Callable[..., object]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Document:
-    """A document of version 3.0 (`old`) or 3.1; `place` names it in errors."""
+    """A document of version 3.0 (`old`) or 3.1; `place` names it in errors, `outputs` are those read before."""
 
     root: Node
     old: bool
     place: str
+    outputs: dict[bytes, Mapping[str, Json] | None] = field(default_factory=dict)
 
     def target(self, reference: str) -> Json:
         """What a local reference points at; OperationRefused for one that leaves the document or points at nothing."""
