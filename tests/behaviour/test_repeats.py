@@ -224,6 +224,30 @@ async def test_idempotent_entries_go_first_and_a_non_idempotent_one_is_not_evict
     output(await agent.call(Desk.put, id="one-too-many"))
 
 
+@pytest.mark.requirement("6.4-what-runs-side-by-side-is-kept")
+async def test_calls_that_run_side_by_side_hold_the_places_in_which_their_outcomes_are_kept() -> None:
+    clock = ManualClock()
+    surface = Surface(authority_of(Desk), principal="operator", clock=clock, limits=Limits(replay_entries=2))
+    desks = [Desk() for _ in range(4)]
+    for number, desk in enumerate(desks):
+        desk.gate.clear()
+        surface.mount(desk, f"d{number}")
+    agent = surface.connect(AGENT)
+    calls = [asyncio.create_task(agent.call(Desk.put, instance=f"d{n}", id=f"h{n}")) for n in range(4)]
+    await turns()
+    for desk in desks:
+        desk.gate.set()
+    outcomes = [await call for call in calls]
+    assert [output(outcome) for outcome in outcomes[:2]] == [1, 1]
+    for outcome in outcomes[2:]:
+        assert failed(outcome, "RATE_LIMITED").details["reason"] == "queue-full"
+    for number in range(2):
+        output(await agent.call(Desk.put, instance=f"d{number}", id=f"h{number}"))
+    assert [desk.ran for desk in desks] == [1, 1, 0, 0]
+    clock.advance(601)
+    output(await agent.call(Desk.put, instance="d2", id="h2"))
+
+
 @pytest.mark.requirement("6.4-large-output")
 async def test_an_output_over_4_kib_is_kept_as_outcome_only() -> None:
     surface = Surface(authority_of(Desk), principal="operator")

@@ -123,7 +123,7 @@ def hand_over(call: Call, part: Part) -> Later | None:
     if entry is None:  # the other call of this id ended without having started: this one is the first
         part.ledger.begin(call)
     if entry is None or entry.call is call:
-        if keeps(call) and not part.ledger.has_room(call.key):
+        if keeps(call) and not part.ledger.reserve(call):
             raise Refusal(
                 rate_limited("queue-full", part.ledger.wait_ms), why="the replay ledger of this consumer is full"
             )

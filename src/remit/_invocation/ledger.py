@@ -1,11 +1,16 @@
 """Invocation ids and what became of them: bounded, apart per consumer (SPEC 6.4)."""
 
+from typing import Final
+
 from remit._base.bounded import Bounded, Full
 from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._invocation.call import Call
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Ok, Outcome
+
+CONSUMERS: Final = 100
+"""With so many, those without a stored outcome are looked for and forgotten."""
 
 
 class Entry:
@@ -74,6 +79,7 @@ class Ledger:
     def _store(self, key: ConsumerKey, invocation_id: str, entry: Entry) -> None:
         entries = self._of.get(key)
         if entries is None:
+            self._forget_consumers()
             entries = self._of[key] = Bounded(
                 self._limits.replay_entries,
                 self._limits.replay_s,
@@ -105,12 +111,28 @@ class Ledger:
         """After how many milliseconds every entry there is now will have had its time."""
         return round(self._limits.replay_s * 1_000)
 
-    def has_room(self, key: ConsumerKey) -> bool:
-        """Whether one more non-idempotent call of this consumer could be kept."""
-        entries = self._of.get(key)
-        if entries is None or len(entries) < self._limits.replay_entries:
-            return True
-        return any(not held.keep for _, held in entries.items())
+    def reserve(self, call: Call) -> bool:
+        """Hold a place for the outcome of a running call that must be kept; False when none is left for it.
+
+        The others that run hold theirs: what runs side by side is not kept until all of it has ended.
+        """
+        entries, most = self._of.get(call.key), self._limits.replay_entries
+        running = sum(1 for (key, _), entry in self.running.items() if entry.keep and key == call.key)
+        stored = 0 if entries is None else len(entries)
+        if entries is not None and stored + running >= most:  # those that need not be kept would make room
+            stored = sum(held.keep for _, held in entries.items())
+        if stored + running >= most:
+            return False
+        self.running[call.key, call.invocation_id].keep = True
+        return True
+
+    def _forget_consumers(self) -> None:
+        """Where many came, forget those of whom nothing is left: each token's bearer is a consumer of its own."""
+        if len(self._of) < CONSUMERS:
+            return
+        for key in [key for key, entries in self._of.items() if not len(entries)]:
+            del self._of[key]
+            self._at_most.pop(key, None)
 
 
 def _without_output(outcome: Ok) -> Ok:
