@@ -11,9 +11,9 @@ from remit._contract.concurrency import key, parallel
 from remit._contract.decorators import action, observation
 from remit._contract.reference import reference
 from remit._journal.audit import AuditEntry, AuditSink, AuditType
-from remit._model.answers import Refused, Unavailable
+from remit._model.answers import RecordSet, Refused, Unavailable
 from remit._model.consumer import Consumer, Decider, Principal
-from remit._model.context import Context
+from remit._model.context import Context, ReadContext
 from remit._model.effects import Effect, Kind
 from remit._model.event import Event, EventType
 from remit._model.finding import FindingKind, SurfaceFinding
@@ -77,6 +77,8 @@ __all__ = [
     "Procedures",
     "Progress",
     "Question",
+    "ReadContext",
+    "RecordSet",
     "Refused",
     "Reject",
     "Restrict",

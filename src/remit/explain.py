@@ -6,7 +6,9 @@ from typing import Literal
 
 from remit._journal.audit import stack_of
 from remit._model.consumer import Consumer, check_consumer
+from remit._model.record import RecordCounts
 from remit._policy.chain import Chain, Vote
+from remit._registry.snapshot import records_of
 from remit._registry.state import Bound
 from remit._registry.viewer import Viewer
 from remit._registry.visibility import Sight, State, availability, see
@@ -52,7 +54,9 @@ class Availability:
 class Explained:
     """One capability of one live registration, as this consumer sees it, and why.
 
-    `outcome` and `reason` equal the listing's. `why` is the true reason of what is not available.
+    `outcome` and `reason` equal the listing's. `why` is the true reason of what is not available. `region` are the
+    types of the components in which it is mounted, the outermost first. `records` counts what this consumer may reach
+    of a folded template now, None for everything else; `records_why` says why none can be (SPEC 11.6).
     """
 
     capability: str
@@ -64,10 +68,14 @@ class Explained:
     why: str | None
     votes: tuple[PolicyVote, ...]
     availability: Availability
+    region: tuple[str, ...] = ()
+    records: RecordCounts | None = None
+    records_why: str | None = None
 
     def __str__(self) -> str:
         """One line: `view:panel.put (default)  hidden  hidden by the policy authenticated, of the surface`."""
-        return f"{self.capability} ({self.instance})  {self.outcome}{f'  {self.why}' if self.why else ''}"
+        told = [f"{self.capability} ({self.instance})", self.outcome, self.why, _counted(self)]
+        return "  ".join(each for each in told if each)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +136,7 @@ def _explained(bound: Bound, viewer: Viewer) -> Explained:
         votes = bound.chain.discover(viewer.context(bound, charges=False)).votes
     told = _votes(bound, viewer.site.chain, votes)
     state = availability(bound, viewer)
-    return _made(bound, sight, _why(sight, told), told, _state(state))
+    return _made(bound, sight, _why(sight, told), told, _state(state), records_of(bound, viewer))
 
 
 def _nobody(bound: Bound, why: str) -> Explained:
@@ -137,7 +145,14 @@ def _nobody(bound: Bound, why: str) -> Explained:
     return _made(bound, Sight(state=State.HIDDEN, why=why), why, (), unknown)
 
 
-def _made(bound: Bound, sight: Sight, why: str | None, votes: tuple[PolicyVote, ...], state: Availability) -> Explained:
+def _made(
+    bound: Bound,
+    sight: Sight,
+    why: str | None,
+    votes: tuple[PolicyVote, ...],
+    state: Availability,
+    records: tuple[RecordCounts | None, str | None] = (None, None),
+) -> Explained:
     registration = bound.registration
     return Explained(
         capability=bound.plan.descriptor.id,
@@ -149,6 +164,9 @@ def _made(bound: Bound, sight: Sight, why: str | None, votes: tuple[PolicyVote, 
         why=why,
         votes=votes,
         availability=state,
+        region=registration.region,
+        records=records[0],
+        records_why=records[1],
     )
 
 
@@ -179,6 +197,15 @@ def _votes(bound: Bound, of_surface: Chain, given: tuple[Vote, ...]) -> tuple[Po
             )
         )
     return tuple(told)
+
+
+def _counted(told: Explained) -> str | None:
+    """`48 records, 12 off screen`; and why there are none."""
+    if told.records is None:
+        return None
+    more = " or more" if told.records.more else ""
+    text = f"{told.records.total}{more} records, {told.records.offscreen} off screen"
+    return text if told.records_why is None else f"{text}: {told.records_why}"
 
 
 def _decision(vote: Vote) -> Literal["expose", "disable", "hide"]:

@@ -22,6 +22,8 @@ from remit import (
     ManualClock,
     Principal,
     Procedures,
+    ReadContext,
+    RecordSet,
     Surface,
     action,
     observation,
@@ -117,6 +119,14 @@ class Table(Component, type="table"):
         """Read."""
         return 1
 
+    @action(record="row")
+    def mark(self, row: str) -> None:
+        """Mark."""
+
+    @mark.records
+    def none(self, ctx: ReadContext) -> RecordSet:
+        return RecordSet(ids=[])
+
     save = reference("domain:save")
     wipe = reference("domain:wipe")
 
@@ -169,6 +179,11 @@ async def _() -> AgentError:
     world = World()
     world.mount.update(enabled=False, reason="Hidden tab")
     return await world.refused(Table.put)
+
+
+@produces("RECORD_UNAVAILABLE")
+async def _() -> AgentError:
+    return await World().refused(Table.mark, {"record": "none"})
 
 
 @produces("AMBIGUOUS_INSTANCE")

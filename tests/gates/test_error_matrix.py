@@ -62,19 +62,19 @@ def test_a_code_is_marked_as_later_only_while_nothing_gives_it(package: Path) ->
 
 
 def test_a_mark_that_came_true_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "some.py").write_text("raise Refusal(errors.record_unavailable())\n", encoding="utf-8")
-    assert premature(tmp_path, MATRIX) == ["RECORD_UNAVAILABLE"]
+    (tmp_path / "some.py").write_text("raise Refusal(errors.handoff_required())\n", encoding="utf-8")
+    assert premature(tmp_path, MATRIX) == ["HANDOFF_REQUIRED"]
 
 
 def test_what_breaks_the_matrix_is_seen() -> None:
     assert error_faults(errors.stale_capability("surface-reloaded")) == []
     assert error_faults(errors.precondition_failed("why", {"an": "author's"})) == []
     early = errors.AgentError(
-        code=ErrorCode.RECORD_UNAVAILABLE,
-        message="This record is not available here. List again.",
-        retry=errors.RetryAdvice.AFTER_REFRESH,
+        code=ErrorCode.HANDOFF_REQUIRED,
+        message=MATRIX["HANDOFF_REQUIRED"].sentences[0],
+        retry=errors.RetryAdvice.AFTER_HANDOFF,
     )
-    assert error_faults(early) == ["RECORD_UNAVAILABLE is given, though it is marked as later"]
+    assert error_faults(early) == ["HANDOFF_REQUIRED is given, though it is marked as later"]
     odd = errors.AgentError(
         code=ErrorCode.RATE_LIMITED,
         message="No.",

@@ -25,6 +25,7 @@ PROVEN = {
     + "test_contract.py::test_the_limits_of_input_and_output_are_65536_and_32768_bytes_of_utf_8_and_settable",
     "output_bytes": B
     + "test_contract.py::test_the_limits_of_input_and_output_are_65536_and_32768_bytes_of_utf_8_and_settable",
+    "record_id": B + "test_records.py::test_the_length_of_an_id_is_a_limit",
     "issues": B
     + "test_errors.py::test_an_unknown_key_is_refused_with_the_nearest_known_one_and_at_most_20_issues_are_told",
     "repairs": B + "test_repair.py::test_repair_is_bounded_and_zero_switches_it_off",

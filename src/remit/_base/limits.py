@@ -15,7 +15,7 @@ class Limits:
     names the field; only `hold_s`, `network_calls`, `network_writes` and `repairs` may be 0.
 
     Declarations: `component_description`, `capability_description`, `title`, `meta_bytes`, `schema_bytes`, `depth`.
-    Run-time text: `runtime_text`, `note`. Values: `input_bytes`, `output_bytes`,
+    Run-time text: `runtime_text`, `note`. Values: `input_bytes`, `output_bytes`, `record_id` (of a record in a call),
     `issues` (problems named in one answer), `repairs` (places repaired in one input; 0 switches repair off). Deadlines:
     `observation_s`, `action_s`, `procedure_s`, `call_max_s` (the longest a host may give one call), `admission_s`,
     `navigation_s` (waiting for the next mount), `progress_s` (between two reports of one call). Concurrency:
@@ -46,6 +46,7 @@ class Limits:
 
     input_bytes: int = 65_536
     output_bytes: int = 32_768
+    record_id: int = 200
     issues: int = 20
     repairs: int = 100
 

@@ -13,6 +13,7 @@ from remit._base.codes import InvalidReason
 from remit._base.digest import keyed_hex
 from remit._model.consumer import Consumer, Decider, Principal, check_decider
 from remit._model.descriptor import Descriptor
+from remit._model.record import PARAM, RecordId, is_record_id
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._model.standing import StandingOffer
@@ -96,6 +97,12 @@ class Ask:
             invocation=replace(self.invocation, input=None),
             fingerprint=fingerprint,
         )
+
+    @property
+    def record(self) -> RecordId | None:
+        """The row that a folded row action would act on; None for everything else."""
+        record = None if self.descriptor.record is None else self.input.get(PARAM)
+        return record if is_record_id(record) else None
 
     @property
     def pins(self) -> Pins:
@@ -312,6 +319,7 @@ class RequestRecord:
             cause=self.cause,
             decided_by=self.decided_by,
             standing=ask.standing,
+            record=ask.record,
             withheld=ask.sensitive,
             changed=tuple(name for name in sorted(ask.input) if _differs(name, ask.input[name], descriptor)),
         )

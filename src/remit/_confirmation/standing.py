@@ -67,6 +67,7 @@ class Standing:
             given_at=self.given_at,
             until=self.given_at + timedelta(seconds=self.seconds),
             uses_left=self.uses_left,
+            record=ask.record,
         )
 
 

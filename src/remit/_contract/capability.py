@@ -9,7 +9,8 @@ from types import FrameType, FunctionType, MappingProxyType
 from typing import Any, ClassVar, Concatenate, Final, Generic, Literal, Never, ParamSpec, Self, TypeVar, overload
 
 from remit._contract.options import Options, Place
-from remit._model.answers import Refused, Unavailable
+from remit._model.answers import RecordSet, Refused, Unavailable
+from remit._model.context import ReadContext
 from remit._model.effects import Effect, Kind
 from remit._model.ids import CapabilityId
 from remit._model.payload import Payload
@@ -20,6 +21,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 AvailableT = TypeVar("AvailableT", bound=Callable[[Any], Literal[True] | Unavailable])
 PreconditionT = TypeVar("PreconditionT", bound=Callable[..., Refused | None | Awaitable[Refused | None]])
+RecordsT = TypeVar("RecordsT", bound=Callable[[Any, ReadContext], RecordSet])
 TextT = TypeVar("TextT", bound=Callable[[Any], str | None])
 ValueT = TypeVar("ValueT", bound=Callable[[Any], object])
 RedactT = TypeVar("RedactT", bound=Callable[[Any, Payload], object])
@@ -86,7 +88,7 @@ class Capability:
 
     @property
     def attached(self) -> Mapping[str, Callable[..., object]]:
-        """`available`, `precondition`, `note`, `summary`, `redact`: the functions that were attached."""
+        """`available`, `precondition`, `note`, `summary`, `redact`, `records`: the functions that were attached."""
         return MappingProxyType(self._attached)
 
     @property
@@ -118,9 +120,11 @@ class Capability:
         at = self._open_for(role)
         if role in self._attached:
             raise at.wrong(f"has two functions for .{role}", do="keep one")
-        check_function(at, role, function, only_self=role not in {"precondition", "redact"})
+        check_function(at, role, function, only_self=role not in {"precondition", "redact", "records"})
         if role == "redact":
             _check_redactor(at, function)
+        elif role == "records":
+            _check_records(at, function)
         self._attached[role] = function
         return function
 
@@ -200,6 +204,15 @@ class Action(Method[S, P, R]):
         """
         return self._attach("precondition", function)
 
+    def records(self, function: RecordsT) -> RecordsT:
+        """Attach what says which records may be acted on now, and how many of them are not shown (SPEC 11.6).
+
+        A plain function of the instance and a `ReadContext`, without I/O, that returns a `RecordSet`; it is asked for
+        every listing and at every call. It comes back undecorated and may serve several capabilities. If it raises or
+        returns anything else, no record is available, and `surface.findings()` says so.
+        """
+        return self._attach("records", function)
+
     def summary(self, function: TextT) -> TextT:
         """Attach the sentence a person reads beside the exact input; None for no sentence."""
         return self._attach("summary", function)
@@ -231,14 +244,24 @@ def check_function(at: Place, role: str, function: object, *, only_self: bool) -
         raise at.wrong(f"the function for .{role} {_ONLY_SELF if only_self else 'takes the instance first'}")
 
 
-def _check_redactor(at: Place, function: Callable[..., object]) -> None:
+def _takes_two(function: Callable[..., object]) -> bool:
     try:
         inspect.signature(function).bind(None, None)
     except TypeError:
-        taken = False
-    else:
-        taken = not (inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function))
-    if not taken:
+        return False
+    return not (inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function))
+
+
+def _check_records(at: Place, function: Callable[..., object]) -> None:
+    if not _takes_two(function) or inspect.iscoroutinefunction(function):
+        raise at.wrong(
+            "the function for .records is plain and takes the instance and who looks",
+            do="write `def reachable(self, ctx: ReadContext) -> RecordSet`",
+        )
+
+
+def _check_redactor(at: Place, function: Callable[..., object]) -> None:
+    if not _takes_two(function):
         raise at.wrong(
             "the function for .redact takes the instance and the payload", do="write `def hide(self, payload: Payload)`"
         )

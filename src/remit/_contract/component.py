@@ -29,6 +29,7 @@ from remit._contract.plan import NamedPolicy
 from remit._contract.reference import Reference, checked_overridable
 from remit._contract.retrying import check_may_retry, checked_retry
 from remit._contract.schemas import check_schemas
+from remit._contract.template import check_template
 from remit._model.ids import CapabilityId, capability_name, check_component_type, check_domain_id, view_id
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -289,6 +290,7 @@ def _judge(capability: Capability) -> None:
         _check_blocking(at, capability)
         described(at, options.description, capability.function.__doc__, LIMITS.capability_description)
         _check_signature(at, capability)
+        check_template(capability)
         check_schemas(at, options)
     elif options.description is not None:
         checked_text(at, "description", options.description, LIMITS.capability_description)

@@ -130,6 +130,7 @@ def action(
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
+    record: str | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
 ) -> ActionDecorator: ...
@@ -160,6 +161,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     concurrency: Concurrency | None = None,
     blocking: bool = False,
     retry: Retry | None = None,
+    record: str | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
 ) -> Action[S, P, R] | ActionDecorator:
@@ -170,6 +172,8 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     approve. Calls of one instance take turns unless `concurrency` says otherwise; `blocking` runs a plain method in a
     thread; `retry` is for what is idempotent (SPEC 6.6, 6.9, 6.13). `may_vary` names fields that a person may leave
     free when approving for the session (SPEC 7.9), `sensitive` fields whose values are neither shown nor kept (7.2).
+    `record` makes it one for all rows of a kind: it names the parameter that is the id of the row, an agent sends it as
+    `record`, and `@x.records` says which rows may be reached now (SPEC 11.6).
     `untrusted`, `meta`, `input` and `output` are as for observations (SPEC 3.14, 3.3, 3.5).
     Everything is judged when the class is created, with the place.
     """

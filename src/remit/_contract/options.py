@@ -28,7 +28,7 @@ class Options:
 
     `timeout` and `spend_time` are seconds; `reason` says why a level is below its default; `may_vary` and `sensitive`
     name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside;
-    `input` and `output` are JSON Schema instead of type hints.
+    `input` and `output` are JSON Schema instead of type hints; `record` names the parameter that is a row's id.
     """
 
     name: str | None = None
@@ -54,6 +54,7 @@ class Options:
     retry: object = None
     meta: object = None
     untrusted: object = False
+    record: str | None = None
     input: object = None
     output: object = None
 

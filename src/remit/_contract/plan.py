@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from remit._base.boundary import Json
+from remit._model.context import ReadContext
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Audit
 from remit._model.pattern import Patterns
@@ -12,6 +13,7 @@ from remit._model.retry import Retry
 from remit._schema.validate import Validator
 
 Role = Literal["context", "principal"]
+Records = Callable[[Any, ReadContext], object]
 
 
 class NamedPolicy(Protocol):
@@ -29,6 +31,18 @@ class Binding:
 
     path: str
     value: Callable[[Any], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Template:
+    """What makes an action a folded row action: the parameter that is the record, and who says which may be reached.
+
+    `types` are what its annotation takes, `str`, `int` or both. `records` is called with the instance and who looks.
+    """
+
+    parameter: str
+    types: frozenset[type]
+    records: Records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +72,8 @@ class Plan:
     schemas; `sensitive` names those whose values are neither shown nor kept. `timeout_s`, `decide_s` and `spend_s` are
     seconds, None for the limits' own.
     `turn` is the lane, None for the pool of reads; a `blocking` handler runs in a thread; without a `retry` a failed
-    call is not run again.
+    call is not run again. `template` is there for folded row actions only: `agent_input` and `convert` are then of the
+    input without its record (SPEC 11.6).
     """
 
     descriptor: Descriptor
@@ -93,6 +108,7 @@ class Plan:
     doors: frozenset[str] | None
     policies: tuple[NamedPolicy, ...]
     place: str
+    template: Template | None = None
 
     @property
     def id(self) -> str:

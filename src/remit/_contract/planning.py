@@ -14,6 +14,7 @@ from remit._contract.retrying import checked_retry
 from remit._contract.row import CapabilityRow, ComponentRows, field_schema
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation
+from remit._model.record import kind_of
 from remit._schema.validate import Validator
 
 
@@ -33,7 +34,7 @@ def sealed_of(rows: ComponentRows, origin: str | None = None) -> Sealed:
 def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
     capability, block = row.capability, row.block
     descriptor = _descriptor(declaration, row)
-    agent_schema = cast("Mapping[str, Json]", descriptor.input_schema)
+    agent_schema = cast("Mapping[str, Json]", descriptor.own_schema)
     agent_input = Validator(agent_schema)
     output = block["output"]
     operation = row.operation
@@ -72,6 +73,7 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         spend_s=spend,
         doors=None if doors is None else frozenset(cast("list[str]", doors)),
         policies=checked_policies(capability.at, capability.options.policies),
+        template=row.template,
         place=capability.at.place or declaration.at.place or "",
     )
 
@@ -82,7 +84,8 @@ def _precondition_parameters(capability: Capability, row: CapabilityRow) -> tupl
         return ()
     parameters = list(inspect.signature(function).parameters.values())[1:]
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return (*row.input.parameters, *row.input.injected)
+        record = () if row.template is None else (row.template.parameter,)
+        return (*record, *row.input.parameters, *row.input.injected)
     return tuple(parameter.name for parameter in parameters)
 
 
@@ -110,4 +113,5 @@ def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:
         deprecated=row.capability.options.deprecated,
         meta=cast("Mapping[str, object] | None", block.get("meta")),
         untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
+        record=None if row.template is None else kind_of(row.template.parameter),
     )

@@ -19,10 +19,11 @@ from remit._contract.options import (
     checked_policies,
     governed,
 )
-from remit._contract.plan import NamedPolicy
+from remit._contract.plan import NamedPolicy, Template
 from remit._contract.reference import Reference, checked_overridable
 from remit._contract.retrying import check_may_retry, checked_retry, retry_block
 from remit._contract.schemas import input_of, output_of
+from remit._contract.template import template_of, with_record
 from remit._model.effects import Effect, Kind, effective_confirmation
 from remit._schema.derive import DerivedInput, DerivedOutput
 from remit.errors import DefinitionCode, DefinitionError
@@ -35,7 +36,8 @@ _NOT_UNDER_OO: Final = "has no description, because Python ran with -OO and drop
 class CapabilityRow:
     """One capability as the live class has it: the block of the contract, and what was derived on the way.
 
-    `input` and `output` are None for references, whose procedure converts by itself. The capability is held in a tuple
+    `input` and `output` are None for references, whose procedure converts by itself; `input` is without the record,
+    which `template` describes. The capability is held in a tuple
     because type checkers read a field of a descriptor's type as a descriptor.
     """
 
@@ -47,6 +49,7 @@ class CapabilityRow:
     input: DerivedInput | None
     output: DerivedOutput | None
     operation: OperationRecord | None
+    template: Template | None = None
 
     @property
     def capability(self) -> Capability:
@@ -136,14 +139,18 @@ def _method_row(
     description = described(at, options.description, function.__doc__, LIMITS.capability_description)
     if description is None:
         raise at.wrong(_NOT_UNDER_OO, do="run without -OO, or write description=")
-    derived = input_of(function, options.input, namespace=namespace, subject=at.subject)
+    template = template_of(capability, namespace)
+    derived = input_of(function, options.input, namespace=namespace, subject=at.subject, record=options.record)
     output, schema = output_of(function, options.output, namespace=namespace, at=at)
     if capability.kind is Kind.OBSERVATION and schema is None:
         raise at.wrong("is an observation and declares no output type", do="annotate what it returns: `-> TableState`")
     level = governed(at, capability.effect, options)
     block = _block(declaration, capability, capability.effect, level)
     block["description"] = description
-    block["input"] = own = cast(Json, derived.schema)
+    own = cast(Json, derived.schema)
+    block["input"] = own if template is None else with_record(capability, derived.schema, template)
+    if template is not None:
+        block["record"] = template.parameter
     block["output"] = cast(Json, schema)
     block |= marks_of(at, options, capability.effect, level.confirmation, (own, own))
     block |= untrusted_of(at, options, block["output"], notes="note" in capability.attached)
@@ -156,6 +163,7 @@ def _method_row(
         input=derived,
         output=output,
         operation=None,
+        template=template,
     )
 
 

@@ -48,12 +48,17 @@ def _checked(at: Place, field: str, written: object, judge: _Judge) -> Mapping[s
 
 
 def input_of(
-    function: Callable[..., object], written: object, *, namespace: Mapping[str, object], subject: str
+    function: Callable[..., object],
+    written: object,
+    *,
+    namespace: Mapping[str, object],
+    subject: str,
+    record: str | None = None,
 ) -> DerivedInput:
-    """What a method takes from an agent."""
+    """What a method takes from an agent, but for the record."""
     if written is None:
-        return derive_input(function, namespace=namespace, injected=INJECTED, subject=subject)
-    return literal_input(written, function, namespace=namespace, injected=INJECTED, subject=subject)
+        return derive_input(function, namespace=namespace, injected=INJECTED, subject=subject, apart=record)
+    return literal_input(written, function, namespace=namespace, injected=INJECTED, subject=subject, apart=record)
 
 
 def output_of(

@@ -12,7 +12,9 @@ from remit._invocation.call import Call, Later
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.event import EventType
+from remit._model.record import PARAM
 from remit._policy.decision import Deny
+from remit._registry.records import missing
 from remit._registry.viewer import Viewer
 from remit._registry.visibility import State, see
 from remit.errors import (
@@ -21,15 +23,21 @@ from remit.errors import (
     capability_not_available,
     capability_not_found,
     component_unmounted,
+    not_authenticated,
     not_authorized,
+    record_unavailable,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What this phase needs; `refuse` turns a policy's refusal into the agent's terms."""
+    """What this phase needs.
+
+    `newest` is a consumer as it was seen last; `refuse` turns a policy's refusal into the agent's terms.
+    """
 
     viewer: Callable[[Consumer], Viewer]
+    newest: Callable[[Consumer], Consumer]
     broker: Broker
     hub: EventHub
     refuse: Callable[[Deny, int], Refusal]
@@ -85,10 +93,30 @@ def _start(call: Call, part: Part) -> None:
 async def _look_again(call: Call, part: Part) -> None:
     bound = call.live
     viewer = part.viewer(call.consumer)
-    sight = see(bound, viewer, charges=False)
+    _see_again(call, part, viewer)
+    if bound.chain.has_authorize:
+        deny, votes = await bound.chain.authorize(viewer.context(bound, charges=False))
+        call.votes = (*call.votes, *votes)
+        if deny is not None:
+            raise part.refuse(deny, viewer.site.limits.runtime_text)
+        if not bound.registration.live:
+            raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+    if bound.plan.template is not None:
+        absent = missing(bound, bound.plan.template, viewer, call.effective[PARAM])
+        if absent is not None:
+            raise Refusal(record_unavailable(), why=absent.why, cause=absent.cause)
+
+
+def _see_again(call: Call, part: Part, viewer: Viewer) -> None:
+    sight = see(call.live, viewer, charges=False)
+    newest = part.newest(call.consumer)
+    if newest.scope != call.consumer.scope and sight.state is State.AVAILABLE:  # it came with another scope meanwhile
+        sight = see(call.live, part.viewer(newest), charges=False)
     match sight.state:
         case State.HIDDEN if viewer.site.suspended.has_consumer(call.key):
             raise Refusal(not_authorized(), why=sight.why)
+        case State.HIDDEN if viewer.expired:
+            raise Refusal(not_authenticated(), why=sight.why)
         case State.HIDDEN:
             raise Refusal(capability_not_found(), why=sight.why)
         case State.UNAVAILABLE:
@@ -98,10 +126,3 @@ async def _look_again(call: Call, part: Part) -> None:
             pass
         case _:
             assert_never(sight.state)
-    if bound.chain.has_authorize:
-        deny, votes = await bound.chain.authorize(viewer.context(bound, charges=False))
-        call.votes = (*call.votes, *votes)
-        if deny is not None:
-            raise part.refuse(deny, viewer.site.limits.runtime_text)
-        if not bound.registration.live:
-            raise Refusal(component_unmounted("mid-flight", Happened.NONE))

@@ -1,6 +1,6 @@
 """Steps 3 to 5: is it visible, which one is meant, is it available now (SPEC 6.2, 6.5)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from remit._base.limits import Limits
@@ -20,6 +20,7 @@ from remit.errors import (
     capability_not_available,
     capability_not_found,
     component_unmounted,
+    not_authenticated,
     not_authorized,
     rate_limited,
     stale_capability,
@@ -56,6 +57,8 @@ def resolve(call: Call, part: Part) -> None:
     call.version_before = part.version(viewer)
     if viewer.site.suspended.has_consumer(call.key):  # told alike for every id, so it discloses nothing
         raise Refusal(not_authorized(), why="the consumer is suspended")
+    if call.consumer.until is not None and viewer.expired:
+        raise Refusal(not_authenticated(), why="the consumer's time is over")
     request = _as_moved(call, part)
     visible, hidden = _visible(request, part, viewer)
     if not visible:
@@ -100,7 +103,7 @@ def _visible(request: Invocation, part: Part, viewer: Viewer) -> tuple[list[tupl
 
 
 def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> Refusal:
-    if _was_shown(call, part) and may_reach(call.request.capability_id, viewer):
+    if any(may_reach(call.request.capability_id, stone.place, viewer) for stone in _shown_once(call, part)):
         return Refusal(component_unmounted("resolve"))
     call.votes = () if hidden is None else hidden.votes
     why = None if hidden is None else hidden.why
@@ -110,17 +113,18 @@ def _not_there(call: Call, part: Part, viewer: Viewer, hidden: Sight | None) -> 
     return Refusal(capability_not_found(), why=why)
 
 
-def _was_shown(call: Call, part: Part) -> bool:
-    """Whether this consumer had been shown, not long ago, this capability of a registration that has gone."""
+def _shown_once(call: Call, part: Part) -> Iterator[Tombstone]:
+    """The registrations that have gone of which this consumer had been shown this capability, not long ago."""
     request = call.request
     if parse_capability_id(request.capability_id) is None:
-        return False
-    return any(
-        request.capability_id in stone.shown.get(call.key, ())
-        and request.registration in (None, stone.registration)
-        and request.instance in _told_by(stone, request.capability_id)
-        for _, stone in part.registry.tombstones.items()
-    )
+        return
+    for _, stone in part.registry.tombstones.items():
+        if (
+            request.capability_id in stone.shown.get(call.key, ())
+            and request.registration in (None, stone.registration)
+            and request.instance in _told_by(stone, request.capability_id)
+        ):
+            yield stone
 
 
 def _told_by(stone: Tombstone, capability_id: str) -> tuple[str | None, ...]:

@@ -14,6 +14,7 @@ class FindingKind(StrEnum):
     MEMORY_STORE = "memory-store"
     DEVELOPMENT_KEY = "development-key"
     SLOW_INLINE = "slow-inline"
+    WRONG_RECORDS = "wrong-records"
     BACKEND_MOVED = "backend-moved"
     BOTH_PLANES = "both-planes"
 

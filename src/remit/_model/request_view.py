@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from remit._model.effects import Effect
+from remit._model.record import RecordId
 from remit._model.standing import StandingOffer
 
 
@@ -38,7 +39,8 @@ class ConfirmationView:
     `digest` names what was shown and is given back when approving; `summary` is the author's or policy's text and
     stands beside the input, never instead. `approvers` are the grants a decider needs, all of them; none when the
     principal decides. `changed` names the fields whose value is not their default. `standing` is what a person may
-    choose beside approving once, None where each call is decided afresh. Times are aware UTC.
+    choose beside approving once, None where each call is decided afresh. `record` is the row that a folded row action
+    would act on, which `input` holds, too; None for everything else. Times are aware UTC.
     """
 
     id: str
@@ -68,3 +70,4 @@ class ConfirmationView:
     standing: StandingOffer | None = None
     withheld: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    record: RecordId | None = None

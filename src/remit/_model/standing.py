@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from remit._model.record import RecordId
+
 
 class StandingEnd(StrEnum):
     """Why a standing approval has ended."""
@@ -36,7 +38,8 @@ class StandingApproval:
 
     It covers calls of `capability` by the one `consumer` in the one `registration` whose effective input has every
     value of `input`, and in the fields of `may_vary` whatever fits the schema there. `confirmation` is the request with
-    which it was given. Times are aware UTC.
+    which it was given. `record` is the one row of a folded row action that it covers, which `input` holds, too; None
+    for everything else. Times are aware UTC.
     """
 
     id: str
@@ -56,3 +59,4 @@ class StandingApproval:
     given_at: datetime
     until: datetime
     uses_left: int
+    record: RecordId | None = None

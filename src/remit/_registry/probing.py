@@ -1,9 +1,10 @@
-"""How many ids that are not there a consumer may ask for, and which it had been shown (SPEC 11.14)."""
+"""How many ids and records that are not there a consumer may ask for, and which ids it was shown (SPEC 11.6, 11.14)."""
 
 from collections.abc import Iterator
 from math import ceil
 from typing import Final
 
+from remit._base.boundary import Json, canonical
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._base.limits import Limits
@@ -81,7 +82,7 @@ class _Asked:
 class Probing:
     """Counts what is not found, hidden and made-up ids alike: it is not told which is which."""
 
-    __slots__ = ("_clock", "_ids", "_of", "_seconds", "shown")
+    __slots__ = ("_clock", "_ids", "_of", "_of_records", "_seconds", "shown")
 
     def __init__(self, limits: Limits, clock: Clock, shown: Shown) -> None:
         self._clock = clock
@@ -89,6 +90,7 @@ class Probing:
         self._seconds = limits.probing_s
         self.shown = shown
         self._of: Bounded[ConsumerKey, _Asked] = Bounded(CONSUMERS, None, clock)
+        self._of_records: Bounded[tuple[ConsumerKey, str], _Asked] = Bounded(CONSUMERS, None, clock)
 
     def missed(self, key: ConsumerKey, id: object) -> int | None:
         """One more not-found answer: None when it may be given, else for how many milliseconds there is none."""
@@ -99,13 +101,27 @@ class Probing:
         if asked is None:
             asked = _Asked()
             self._of.put(key, asked)
+        return self._count(asked, hash(name))
+
+    def missed_record(self, key: ConsumerKey, capability: str, record: Json) -> int | None:
+        """One more record that is not available: as `missed`, counted for one consumer and capability (SPEC 11.6)."""
+        asked = self._of_records.get((key, capability))
+        if asked is None:
+            asked = _Asked()
+            self._of_records.put((key, capability), asked)
+        return self._count(asked, hash(canonical([record])))
+
+    def would_miss_record(self, key: ConsumerKey, capability: str, record: Json) -> int | None:
+        """What `missed_record` would answer; counts nothing."""
+        return self._left(self._of_records.peek((key, capability)))
+
+    def _count(self, asked: _Asked, mark: int) -> int | None:
         now = self._clock.monotonic()
         if asked.until is not None:
             if asked.until > now:
                 return ceil((asked.until - now) * 1_000)
             asked.until = None
             asked.ids.clear()
-        mark = hash(name)
         asked.ids.pop(mark, None)
         asked.ids[mark] = now
         for old in [each for each, at in asked.ids.items() if at <= now - self._seconds]:
@@ -116,9 +132,11 @@ class Probing:
 
     def would_miss(self, key: ConsumerKey, id: object) -> int | None:
         """What `missed` would answer; counts nothing."""
-        asked = self._of.peek(key)
         name = id if isinstance(id, str) else type(id).__name__
-        if asked is None or asked.until is None or self.shown.knows(key, name):
+        return None if self.shown.knows(key, name) else self._left(self._of.peek(key))
+
+    def _left(self, asked: _Asked | None) -> int | None:
+        if asked is None or asked.until is None:
             return None
         left = asked.until - self._clock.monotonic()
         return ceil(left * 1_000) if left > 0 else None

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from remit._base.text import clean_line
 from remit._model.effects import Kind
 from remit._model.listing import Listed, ListedComponent
+from remit._model.record import NO_RECORDS, RecordCounts
 from remit._registry.entered import Raised
+from remit._registry.records import Missing, counts
 from remit._registry.state import Bound, Entry, Registration
 from remit._registry.state import State as Registry
 from remit._registry.viewer import Viewer
@@ -22,7 +24,9 @@ class Capture:
 
 
 def capture(registry: Registry, viewer: Viewer) -> Capture:
-    """List what this consumer may see now, in order; runs predicates and notes, no handler, no I/O."""
+    """List what this consumer may see now, in order; runs predicates, notes and `.records`, no handler, no I/O."""
+    if viewer.expired:
+        return Capture((), (), ())
     components: list[ListedComponent] = []
     references: list[Listed] = []
     marks: list[int] = []
@@ -46,6 +50,8 @@ def capture(registry: Registry, viewer: Viewer) -> Capture:
 
 def fingerprint(registry: Registry, viewer: Viewer) -> tuple[int, ...]:
     """The fingerprint of what `capture` would list, without building it and without telling who was shown it."""
+    if viewer.expired:
+        return ()
     marks: list[int] = []
     for registration in registry.in_order():
         entry = registration.entry
@@ -93,7 +99,7 @@ def _mark(bound: Bound, sight: Sight) -> int:
 def _listed(bound: Bound, sight: Sight, viewer: Viewer) -> Listed:
     available = sight.state is State.AVAILABLE
     note = None if bound.plan.note is None else _note(bound, viewer)
-    if available and note is None:
+    if available and note is None and bound.plan.template is None:
         return bound.listed
     return Listed(
         descriptor=bound.plan.descriptor,
@@ -103,7 +109,21 @@ def _listed(bound: Bound, sight: Sight, viewer: Viewer) -> Listed:
         reason=sight.reason,
         note=note,
         priority=bound.registration.priority,
+        scope_path=bound.registration.region,
+        records=records_of(bound, viewer)[0],
     )
+
+
+def records_of(bound: Bound, viewer: Viewer) -> tuple[RecordCounts | None, str | None]:
+    """How many records a listing says this consumer may reach, None for what is no template; and why there are none.
+
+    Where it is not known, none may be reached (SPEC 11.6).
+    """
+    template = bound.plan.template
+    if template is None:
+        return None, None
+    found = counts(bound, template, viewer)
+    return (NO_RECORDS, found.why) if isinstance(found, Missing) else (found, None)
 
 
 def _note(bound: Bound, viewer: Viewer) -> str | None:

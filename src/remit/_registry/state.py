@@ -37,9 +37,10 @@ class Registration:
     `blocked` is the reason why nothing of it is available (own or an ancestor's), None when it is enabled. `shown`
     holds, by consumer, the ids it has been shown of it. `component` is dropped at unmount, so that nothing executable
     outlives the mount (SPEC 4.4). `identity` is the canonical JSON that names the data shown, None when none was given.
-    `guards` counts the policies that a guard put over this mount. `entry` is the entry of the last viewer, as long as
-    no change made it None; only a `steady` registration has one: one whose capabilities no policy, predicate, note or
-    channel can change by itself.
+    `region` are the types of the components it is mounted in, the outermost first, and `place` the same with its own,
+    joined by `/`. `guards` counts the policies that a guard put over this mount. `entry` is the entry of the last
+    viewer, as long as no change made it None; only a `steady` registration has one: one whose capabilities no policy,
+    predicate, note, channel or set of records can change by itself.
     """
 
     __slots__ = (
@@ -56,9 +57,11 @@ class Registration:
         "internal",
         "origin",
         "parent",
+        "place",
         "priority",
         "pushed",
         "reason",
+        "region",
         "sealed",
         "shown",
         "steady",
@@ -82,6 +85,8 @@ class Registration:
         self.sealed = sealed
         self.instance = instance
         self.parent = parent
+        self.region: tuple[str, ...] = () if parent is None else (*parent.region, parent.sealed.type)
+        self.place: str = sealed.type if parent is None else f"{parent.place}/{sealed.type}"
         self.priority = priority
         self.origin = origin
         self.internal = internal
@@ -144,6 +149,7 @@ class Bound:
             registration=registration.id,
             instance=registration.instance,
             priority=registration.priority,
+            scope_path=registration.region,
         )
 
 
@@ -190,6 +196,7 @@ class Tombstone:
     registration: RegistrationId
     type: str
     instance: str
+    place: str
     shown: Mapping[ConsumerKey, frozenset[str]]
 
 
@@ -274,6 +281,7 @@ class State:
             registration=registration.id,
             type=registration.sealed.type,
             instance=registration.instance,
+            place=registration.place,
             shown=dict(registration.shown),
         )
         self.tombstones.put(registration.id, stone)
@@ -301,6 +309,7 @@ def _is_steady(bound: Bound) -> bool:
     return (
         plan.available is None
         and plan.note is None
+        and plan.template is None
         and not bound.chain.has_discover
         and plan.descriptor.confirmation.rank < Confirmation.REQUIRED.rank
     )

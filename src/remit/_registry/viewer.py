@@ -7,6 +7,7 @@ from remit._base.boundary import Json
 from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._model.consumer import Consumer, Principal
+from remit._model.context import ReadContext
 from remit._model.pattern import Patterns
 from remit._policy.chain import Chain
 from remit._policy.context import Counters, PolicyContext, ReviewContext
@@ -22,7 +23,7 @@ class Site:
     `chain` are the surface's own policies; `nothing` is what judges an id that nobody offers: they, and what hides.
     `exposure` is the contract's, `narrowed` the surface's own (None: not narrowed); `can_confirm` says whether anybody
     could answer a confirmation request; `moved` names operations whose backend no longer equals the contract;
-    `suspended` is what an operator switched off.
+    `suspended` is what an operator switched off. `wrong_records` hears of a template whose records cannot be read.
     """
 
     exposure: Mapping[str, Patterns]
@@ -36,6 +37,7 @@ class Site:
     moved: frozenset[str]
     suspended: Suspended
     limits: Limits
+    wrong_records: Callable[[str, str, BaseException | None], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +52,12 @@ class Viewer:
     principal: Principal | None
     host: object
     free: bool = field(init=False)
+
+    @property
+    def expired(self) -> bool:
+        """True from the moment on until which the consumer was vouched for."""
+        until = self.consumer.until
+        return until is not None and self.site.clock.now() >= until
 
     def __post_init__(self) -> None:
         consumer = self.consumer
@@ -71,6 +79,18 @@ class Viewer:
             door=self.consumer.kind.value,
             counters=self.site.counters,
             charges=charges,
+        )
+
+    def read_context(self, bound: Bound) -> ReadContext:
+        """What `.records` sees: what a policy does, but for counting."""
+        return ReadContext(
+            principal=self.principal,
+            consumer=self.consumer,
+            host=self.host,
+            clock=self.site.clock,
+            capability=bound.plan.descriptor,
+            instance=bound.registration.instance,
+            door=self.consumer.kind.value,
         )
 
     def trial(self) -> "Viewer":

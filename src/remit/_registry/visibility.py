@@ -59,18 +59,24 @@ _NOT_AT_THIS_DOOR = Sight(state=State.HIDDEN, why="not exposed at this door")
 _SUSPENDED_CONSUMER = Sight(state=State.HIDDEN, why="the consumer is suspended")
 _SUSPENDED = Sight(state=State.HIDDEN, why="the capability is suspended")
 _OUT_OF_SCOPE = Sight(state=State.HIDDEN, why="outside the consumer's scope")
+_EXPIRED = Sight(state=State.HIDDEN, why="the consumer's time is over")
 
 
 def see(bound: Bound, viewer: Viewer, *, charges: bool = True) -> Sight:
     """Decide what this consumer may see of this live capability now (SPEC 4.6, 4.7).
 
-    The kill switch hides before all else. Authority hides: door, exposure, scope, policies. State discloses: enabled,
-    pushed, predicate, a policy's disable. With `charges=False` meters of policies only look: the call was charged
-    before. What can change without the registrar or another viewer makes a registration unsteady (`state`).
+    The kill switch and the consumer's end hide before all else. Authority hides: door, exposure, scope, policies. State
+    discloses: enabled, pushed, predicate, a policy's disable. With `charges=False` meters of policies only look: the
+    call was charged before. What can change without the registrar or another viewer makes a registration unsteady
+    (`state`).
     """
     if viewer.site.suspended.any and viewer.site.suspended.has_consumer(viewer.consumer.key):
         return _SUSPENDED_CONSUMER
+    if viewer.consumer.until is not None and viewer.expired:
+        return _EXPIRED
     off = _out_of_reach(bound.plan.descriptor.id, bound.plan.doors, viewer)
+    if off is _OUT_OF_SCOPE and _in_region(bound.registration.place, viewer):
+        off = None
     return _judged(bound, viewer, charges) if off is None else off
 
 
@@ -87,12 +93,14 @@ def find(capability_id: str, bounds: Iterable[Bound], offers: Offers, viewer: Vi
     """
     visible: list[tuple[Bound, Sight]] = []
     off = _out_of_reach(capability_id, None, viewer)
-    if off is not None and not offers.doored:
+    if off is not None and not offers.doored and not _may_be_in_region(off, viewer):
         return visible, off, asked
     hidden: Sight | None = None
     for bound in bounds:
         doors = bound.plan.doors
         sight = off if doors is None else _out_of_reach(capability_id, doors, viewer)
+        if sight is _OUT_OF_SCOPE and _in_region(bound.registration.place, viewer):
+            sight = None
         if sight is None:
             sight = _judged(bound, viewer, not asked)
             asked = asked or bool(sight.votes)
@@ -132,13 +140,14 @@ def see_nothing(viewer: Viewer) -> Sight:
     return Sight(state=State.HIDDEN, why="no such capability", votes=votes)
 
 
-def may_reach(capability_id: str, viewer: Viewer) -> bool:
-    """Whether exposure and scope let this consumer reach the id at all, mounted or not (SPEC 6.5).
+def may_reach(capability_id: str, place: str, viewer: Viewer) -> bool:
+    """Whether exposure and scope let this consumer reach the id in this place, mounted or not (SPEC 6.5).
 
     Used for what is no longer mounted; a capability's own `doors` have gone with it. What is suspended is hidden; a
     suspended consumer has been refused before.
     """
-    return _out_of_reach(capability_id, None, viewer) is None
+    off = _out_of_reach(capability_id, None, viewer)
+    return off is None or (off is _OUT_OF_SCOPE and _in_region(place, viewer))
 
 
 _NONE = Patterns(())
@@ -178,6 +187,22 @@ def _in_scope(capability: str, consumer: Consumer) -> bool:
     if consumer.scope is None:
         return consumer.kind.in_process
     return capability in consumer.scope
+
+
+def _may_be_in_region(off: Sight, viewer: Viewer) -> bool:
+    """Whether an id that the scope does not hold by itself can be held by a region, wherever it is offered.
+
+    A scope of regions takes the time to look into one for what is offered nowhere, too.
+    """
+    scope = viewer.consumer.scope
+    if off is not _OUT_OF_SCOPE or scope is None or not scope.regional:
+        return False
+    return not scope.holds("")
+
+
+def _in_region(place: str, viewer: Viewer) -> bool:
+    scope = viewer.consumer.scope
+    return scope is not None and scope.holds(place)
 
 
 def _availability(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:

@@ -101,15 +101,18 @@ def derive_input(
     injected: Mapping[type, str],
     subject: str,
     method: bool = True,
+    apart: str | None = None,
 ) -> DerivedInput:
     """Derive the input of a function from its hints (SPEC 3.5).
 
     With `method`, the first parameter is the instance. A parameter annotated with a type of `injected` gets that role
-    and leaves the schema (SPEC 6.10). Hints are resolved in the function's module and `namespace`. Refused with
-    `DefinitionError`: `*args`, `**kwargs`, positional-only and unannotated parameters, open type variables, names that
-    do not exist at run time, aliases of parameters, defaults that are no JSON or break their own schema.
+    and leaves the schema (SPEC 6.10); so does the one named `apart`. Hints are resolved in the function's module and
+    `namespace`. Refused with `DefinitionError`: `*args`, `**kwargs`, positional-only and unannotated parameters, open
+    type variables, names that do not exist at run time, aliases of parameters, defaults that are no JSON or break their
+    own schema.
     """
     parameters = parameters_of(function, subject, method)
+    parameters.pop(apart or "", None)
     hints = hints_of(function, namespace, subject)
     roles: dict[str, str] = {}
     fields: dict[str, Any] = {}

@@ -37,7 +37,7 @@ def output_schema(written: object, *, subject: str) -> dict[str, Json]:
     return _subset(written, subject)
 
 
-def literal_input(
+def literal_input(  # noqa: PLR0913 - what `derive_input` takes, and the schema
     written: object,
     function: Callable[..., object],
     *,
@@ -45,15 +45,18 @@ def literal_input(
     injected: Mapping[type, str],
     subject: str,
     method: bool = True,
+    apart: str | None = None,
 ) -> DerivedInput:
     """Make the input of a function from a schema: one parameter gets the whole effective input, a dict of its own.
 
-    Besides it the function may only have parameters that the framework fills. Its annotation is `dict`, `Mapping`, a
-    TypedDict, or says nothing of the kind (`object`, `Any`); what it holds is JSON as the schema describes it: a time
-    stays text. Refused: another number of parameters, a default, an annotation that a dict does not fit.
+    Besides it the function may only have parameters that the framework fills, and the one named `apart`. Its annotation
+    is `dict`, `Mapping`, a TypedDict, or says nothing of the kind (`object`, `Any`); what it holds is JSON as the
+    schema describes it: a time stays text. Refused: another number of parameters, a default, an annotation that a dict
+    does not fit.
     """
     schema = input_schema(written, subject=subject)
     parameters = parameters_of(function, subject, method)
+    parameters.pop(apart or "", None)
     hints = hints_of(function, namespace, subject)
     found = {name: hint_of(name, hints, subject) for name in parameters}
     roles = {name: role for name, hint in found.items() if (role := role_of(name, hint, injected, subject)) is not None}

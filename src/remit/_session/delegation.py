@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,7 @@ from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.keys import SECRET_BYTES, ConfirmationKeys, refuse_lasting
 from remit._model.consumer import Consumer, ConsumerKind, Principal
-from remit._model.pattern import Patterns
+from remit._model.pattern import Scope
 from remit._session.key_file import secret_in
 from remit._session.session import PrincipalKey
 from remit.errors import DefinitionError
@@ -164,7 +165,7 @@ class Delegations:
         `TypeError`, other mistakes a `ValueError`.
         """
         _check_said(principal, actor, ttl, session)
-        patterns = Patterns(scope).texts
+        patterns = Scope(scope).texts
         lifetime = self._limits.token_s if ttl is None else ttl
         if len(patterns) > self._limits.scope_patterns:
             raise ValueError(f"a delegation has at most {self._limits.scope_patterns} patterns")
@@ -214,8 +215,9 @@ def _delegation(claims: Mapping[str, object], kind: ConsumerKind) -> Delegation 
     if not isinstance(not_before, int | float) or not isinstance(expires, int | float):
         return None
     try:
-        consumer = Consumer(actor, kind=kind, scope=scope, issuer=ISSUER, actors=(actor,), grant=jti)
-    except (DefinitionError, ValueError):
+        until = datetime.fromtimestamp(expires, UTC)
+        consumer = Consumer(actor, kind=kind, scope=scope, issuer=ISSUER, actors=(actor,), grant=jti, until=until)
+    except (DefinitionError, ValueError, OverflowError, OSError):
         return None
     return Delegation(
         principal=(tenant, subject),

@@ -69,6 +69,32 @@ class Slow:
             )
 
 
+class WrongRecords:
+    """Templates whose records cannot be read: journalled and kept once for each capability and reason (SPEC 11.6)."""
+
+    __slots__ = ("_audit", "_found")
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._audit = audit
+        self._found: dict[tuple[str, str], None] = {}
+
+    def found(self, capability: str, why: str, cause: BaseException | None) -> None:
+        """No record of this capability may be reached, because of this."""
+        if (capability, why) in self._found or len(self._found) >= FUNCTIONS:
+            return
+        self._found[capability, why] = None
+        self._audit.fault(f"{capability}: {why}", TypeError(why) if cause is None else cause)
+
+    def findings(self) -> Iterator[SurfaceFinding]:
+        """One for each capability and reason, in the order in which they were found."""
+        for capability, why in self._found:
+            yield SurfaceFinding(
+                kind=FindingKind.WRONG_RECORDS,
+                found=f"{capability}: {why}, so none of its records could be reached",
+                do="return RecordSet(ids=…) or RecordSet(total=…, contains=…) from .records, whatever the view shows",
+            )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Findings:
     """Looks at what one surface was given.
@@ -83,17 +109,18 @@ class Findings:
     has_channel: Callable[[], bool]
     has_sink: Callable[[], bool]
     slow: Slow
+    wrong: WrongRecords
     in_memory: bool
     development_key: bool
     moves: tuple[Move, ...]
     offered: Callable[[], tuple[str, ...]]
 
     def now(self) -> tuple[SurfaceFinding, ...]:
-        """Everything that is to be found now, door by door, then limits, slow code, and what the backend offers."""
+        """Everything that is to be found now, door by door, then limits, slow code, records, and the backend."""
         doors = (each for door in NETWORK_DOORS for each in self._at(door))
         backend = (*map(_moved, self.moves), *self._on_both_planes())
         alone = (*self._alone(), *self._unsafe_key())
-        return (*doors, *self._limits_loosened(), *alone, *self.slow.findings(), *backend)
+        return (*doors, *self._limits_loosened(), *alone, *self.slow.findings(), *self.wrong.findings(), *backend)
 
     def _at(self, door: str) -> Iterator[SurfaceFinding]:
         wanted = self.authority.exposure.doors.get(door)

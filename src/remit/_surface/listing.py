@@ -59,6 +59,13 @@ class Versions:
             return str(seen.number)
         return str(self._renew(viewer, fingerprint(self._registry, viewer)).number)
 
+    def settling(self, viewer: Viewer) -> str:
+        """The version that a call ends with: a call that came with an older scope does not bring that back."""
+        seen = self._of.get(viewer.consumer.key)
+        if seen is None or seen.viewer is viewer or seen.viewer.consumer.scope == viewer.consumer.scope:
+            return self.now(viewer)
+        return self.now(seen.viewer)
+
     def peek(self, viewer: Viewer) -> str:
         """The version that `now` would give; remembers nothing."""
         seen = self._of.peek(viewer.consumer.key)

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import random
 from typing import Any
@@ -46,7 +46,7 @@ from remit._registry.probing import Probing, Shown
 from remit._registry.state import State
 from remit._registry.suspended import Suspended
 from remit._registry.viewer import Site, Viewer
-from remit._surface.findings import Findings, Slow
+from remit._surface.findings import Findings, Slow, WrongRecords
 from remit._surface.given import Given, check_given, patterns_of
 from remit._surface.listing import Versions
 from remit._surface.viewers import Viewers
@@ -103,7 +103,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     clock, limits = given.clock, given.limits
     audit = AuditLog(surface_id, clock)
     hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
-    slow = Slow(audit)
+    slow, wrong = Slow(audit), WrongRecords(audit)
     entered = Entered(given.within, clock, slow.took)
     registry = State(limits, clock, Suspended(given.store.suspensions))
     threads, meters = Threads(limits.threads), Meters(given.store.meters, clock, limits.store_s)
@@ -130,6 +130,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         moved=frozenset(move.name for move in moves if not move.fits),
         suspended=registry.suspended,
         limits=limits,
+        wrong_records=wrong.found,
     )
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
     registry.suspended.of_tenant(viewers.principal_key[0])
@@ -148,7 +149,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         versions=versions,
         parts=parts,
         ahead=joined.ahead(parts),
-        findings=_findings(given, site, audit, slow, moves),
+        findings=_findings(given, site, audit, slow, wrong, moves),
         errands=errands,
         watch=entered.watched,
         threads=threads,
@@ -193,12 +194,12 @@ class _Joined:
                 self.broker.moved,
             ),
             authorize=authorize.Part(clock, self._network()),
-            effective_input=effective_input.Part(self.entered, limits),
+            effective_input=effective_input.Part(self.entered, limits, self.probing.missed_record),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
             confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash, limits),
             admit=admit.Part(admit.Lanes(limits), clock, limits),
-            dispatch=dispatch.Part(self.viewers.of, self.broker, self.hub, authorize.refusal),
+            dispatch=dispatch.Part(self.viewers.of, self.versions.newest, self.broker, self.hub, authorize.refusal),
             execute=execute.Part(
                 entered=self.entered,
                 clock=clock,
@@ -215,7 +216,7 @@ class _Joined:
                 ledger=ledger,
                 hub=self.hub,
                 audit=self.audit,
-                version=self.versions.now,
+                version=self.versions.settling,
                 known_version=self.versions.known,
                 settled=self._settled,
                 contract_hash=contract_hash,
@@ -239,7 +240,7 @@ class _Joined:
                 registry, viewer, self.versions.peek, self.surface_id, limits, self.probing.would_miss
             ),
             authorize=authorize.Part(parts.clock),
-            effective_input=parts.effective_input,
+            effective_input=replace(parts.effective_input, missed=self.probing.would_miss_record),
             review=parts.review,
             precondition=parts.precondition,
             confirm=confirm.Known(self.entered, self.given.authority.hash, self.broker.standings.covering),
@@ -285,7 +286,9 @@ def _moves(given: Given) -> tuple[Move, ...]:
     return moves
 
 
-def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow, moves: tuple[Move, ...]) -> Findings:
+def _findings(
+    given: Given, site: Site, audit: AuditLog, slow: Slow, wrong: WrongRecords, moves: tuple[Move, ...]
+) -> Findings:
     return Findings(
         authority=given.authority,
         narrowed=site.narrowed,
@@ -293,6 +296,7 @@ def _findings(given: Given, site: Site, audit: AuditLog, slow: Slow, moves: tupl
         has_channel=site.can_confirm,
         has_sink=audit.has_sink,
         slow=slow,
+        wrong=wrong,
         in_memory=given.store.in_memory,
         development_key=given.keys is not None and given.keys.development,
         moves=() if given.procedures is None else moves,

@@ -28,7 +28,7 @@ API: Final = {
     "remit.reference": "reference",
     "remit._contract.reference.reference": "reference",
 }
-_ATTACHMENTS: Final = frozenset({"available", "precondition", "note", "summary", "redact"})
+_ATTACHMENTS: Final = frozenset({"available", "precondition", "note", "summary", "redact", "records"})
 _DECORATORS: Final = frozenset({"observation", "action"})
 _COMPOUND: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.Match)
 FORMATTED: Final = "is an f-string, which Python does not keep"

@@ -190,6 +190,14 @@ def _attempts(retry: Json) -> float:
     return _number(retry["attempts"], 1) if isinstance(retry, dict) else 1
 
 
+def _record(before: Json, after: Json) -> Classes:
+    """Without a record an action is no longer held to the rows that may be reached; with another one it means others.
+
+    What an id may be is a place of the input, and weighed there.
+    """
+    return NARROWING if before is None else WIDENING if after is None else UNKNOWN
+
+
 def _untrusted(before: Json, after: Json) -> Classes:
     """A mark that is lost is wider: text from outside passes as the application's own (SPEC 3.14)."""
     if before is True or after is True:
@@ -253,6 +261,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "may_vary": _more_is_wider,
         "sensitive": _fewer_is_wider,
         "redact": _true_is_narrower,
+        "record": _record,
         "untrusted": _untrusted,
         "meta": _neutral,
         "targets": _targets,
