@@ -55,6 +55,7 @@ class Orders(Component, type="orders.list"):
 
 
 ORDERS = authority_of(Orders)
+RowId = NewType("RowId", int)
 
 
 def opened(authority: Authority, **options: Any) -> Surface:
@@ -97,7 +98,6 @@ async def test_every_door_but_the_page_shows_the_record_as_a_required_property()
 
 @pytest.mark.requirement("11.6-templates")
 async def test_the_record_is_text_or_a_number_by_the_annotation_of_its_parameter() -> None:
-    order_id = NewType("order_id", int)
     seen: list[object] = []
 
     class Both(Component, type="both"):
@@ -109,7 +109,7 @@ async def test_the_record_is_text_or_a_number_by_the_annotation_of_its_parameter
             seen.append(row)
 
         @action(record="row")
-        def numbered(self, row: Annotated[order_id, "named"]) -> None:  # type: ignore[valid-type]
+        def numbered(self, row: Annotated[RowId, "named"]) -> None:
             """Take a numbered row."""
             seen.append(row)
 
@@ -619,7 +619,7 @@ def test_a_record_is_annotated_as_text_or_a_number(hint: Any) -> None:
         """Rows."""
 
         @action(record="row")
-        def mark(self, row: hint) -> None:
+        def mark(self, row: hint) -> None:  # pyright: ignore[reportInvalidTypeForm]
             """Mark."""
 
         @mark.records
