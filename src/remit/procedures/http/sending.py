@@ -6,7 +6,8 @@ that reads, and only to the same origin.
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
@@ -62,6 +63,15 @@ class Received:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """An answer whose body is still coming."""
+
+    status: int
+    headers: httpx2.Headers
+    chunks: AsyncIterator[bytes]
+
+
 class Sender:
     """Sends requests over HTTP, or to an application in this process when there is one."""
 
@@ -98,15 +108,29 @@ class Sender:
         try:
             response = await self._transport(origin.scheme).handle_async_request(request)
             try:
-                return Received(status=response.status_code, headers=response.headers, body=await _whole(response))
+                return Received(
+                    status=response.status_code, headers=response.headers, body=await whole(response.aiter_bytes())
+                )
             finally:
                 await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as problem:
-            raise NotSent(_UNAVAILABLE, f"no connection to {origin}") from problem
-        except httpx2.TimeoutException as problem:
-            raise BackendError(_TIMED_OUT, f"no answer from {origin} in time") from problem
         except (httpx2.TransportError, httpx2.DecodingError) as problem:
-            raise BackendError(_BAD_GATEWAY, f"the answer of {origin} broke off") from problem
+            raise _no_answer(problem, origin) from problem
+
+    @asynccontextmanager
+    async def opened(self, origin: Origin, outgoing: Outgoing, headers: Headers) -> AsyncIterator[Opened]:
+        """Send one request and hand out the answer as it comes; leaving closes the connection. Errors are as of `send`.
+
+        No redirect is followed.
+        """
+        request = self._request(origin, outgoing, outgoing.target, headers)
+        try:
+            response = await self._transport(origin.scheme).handle_async_request(request)
+            try:
+                yield Opened(status=response.status_code, headers=response.headers, chunks=response.aiter_bytes())
+            finally:
+                await response.aclose()
+        except (httpx2.TransportError, httpx2.DecodingError) as problem:
+            raise _no_answer(problem, origin) from problem
 
     def _request(self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers) -> httpx2.Request:
         heads = [(b"host", origin.netloc.encode()), (b"user-agent", b"remit"), (b"accept-encoding", b"identity")]
@@ -140,9 +164,21 @@ class Sender:
         return httpx2.AsyncHTTPTransport(verify=verify)
 
 
-async def _whole(response: httpx2.Response) -> bytes:
+def _no_answer(problem: httpx2.TransportError | httpx2.DecodingError, origin: Origin) -> BackendError:
+    """What it means that no answer came, or half of one."""
+    match problem:
+        case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+            return NotSent(_UNAVAILABLE, f"no connection to {origin}")
+        case httpx2.TimeoutException():
+            return BackendError(_TIMED_OUT, f"no answer from {origin} in time")
+        case _:
+            return BackendError(_BAD_GATEWAY, f"the answer of {origin} broke off")
+
+
+async def whole(chunks: AsyncIterator[bytes]) -> bytes:
+    """All of an answer; TooLarge beyond 1 MiB."""
     got = bytearray()
-    async for chunk in response.aiter_bytes():
+    async for chunk in chunks:
         got += chunk
         if len(got) > MAX_ANSWER:
             raise TooLarge(f"the answer has more than {MAX_ANSWER} bytes")

@@ -1,7 +1,8 @@
 """The way to one backend that all operations of a catalogue share (SPEC 10.4)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -14,7 +15,7 @@ from remit.procedures.http.address import Address, address_of
 from remit.procedures.http.answer import ErrorMap
 from remit.procedures.http.circuit import Circuit
 from remit.procedures.http.credentials import Credentials
-from remit.procedures.http.sending import App, Headers, Outgoing, Received, Sender
+from remit.procedures.http.sending import App, Headers, Opened, Outgoing, Received, Sender
 from remit.procedures.listing import wrong
 
 BaseURL: TypeAlias = str | Callable[[], str]
@@ -62,9 +63,7 @@ class Way:
 
     async def send(self, address: Address, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
         """Send one request, unless the circuit is open, and tell the circuit what became of it."""
-        wait_s = self.circuit.admit()
-        if wait_s is not None:
-            raise NotSent(_UNAVAILABLE, f"{address.origin} did not answer lately", retry_after=wait_s)
+        self._admit(address)
         try:
             received = await self.sender.send(address.origin, outgoing, headers, follow=follow)
         except BackendError:
@@ -75,6 +74,30 @@ class Way:
             raise
         self.circuit.failed() if received.status in _OUT_OF_ORDER else self.circuit.answered()
         return received
+
+    @asynccontextmanager
+    async def opened(self, address: Address, outgoing: Outgoing, headers: Headers) -> AsyncIterator[Opened]:
+        """The same for an answer that is read as it comes: the circuit hears of its head."""
+        self._admit(address)
+        begun = False
+        try:
+            async with self.sender.opened(address.origin, outgoing, headers) as answer:
+                begun = True
+                self.circuit.failed() if answer.status in _OUT_OF_ORDER else self.circuit.answered()
+                yield answer
+        except BackendError:
+            if not begun:
+                self.circuit.failed()
+            raise
+        except asyncio.CancelledError:
+            if not begun:
+                self.circuit.left()
+            raise
+
+    def _admit(self, address: Address) -> None:
+        wait_s = self.circuit.admit()
+        if wait_s is not None:
+            raise NotSent(_UNAVAILABLE, f"{address.origin} did not answer lately", retry_after=wait_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,17 +68,17 @@ class Answers:
         if media.startswith("text/"):
             return _text(received)
         if media in ("", "application/json") or media.endswith("+json"):
-            return _json(received.body)
+            return parsed(received.body)
         raise NotJson(f"the answer is {media[:80]}")
 
     def error(self, received: Received, now: datetime) -> BackendError:
         """What an answer that is no success says; text that the document does not declare stays here."""
         try:
-            body = _json(received.body) if received.body else None
+            body = parsed(received.body) if received.body else None
         except NotJson:
             body = None
         declared = isinstance(body, dict) and self._is_declared(received.status, body)
-        issues = _issues(body, self.names, told=declared) if received.status in _INVALID else []
+        issues = issues_of(body, self.names, told=declared) if received.status in _INVALID else []
         code, data = _declared(body) if declared and isinstance(body, dict) else (None, None)
         return BackendError(
             received.status,
@@ -173,7 +173,8 @@ def _error_judge(document: Document, response: Node, subject: str) -> Validator 
     return None
 
 
-def _json(data: bytes) -> Json:
+def parsed(data: bytes) -> Json:
+    """The JSON of an answer; NotJson for something else."""
     try:
         return cast(Json, orjson.loads(data))
     except orjson.JSONDecodeError:
@@ -203,7 +204,8 @@ def _declared(body: Mapping[str, Json]) -> tuple[str | None, Json]:
     return code, data or None
 
 
-def _issues(body: Json, names: Names, *, told: bool) -> list[Issue]:
+def issues_of(body: Json, names: Names, *, told: bool) -> list[Issue]:
+    """The field problems of an answer in the agent's terms; with their messages where these are declared."""
     found: list[Issue] = []
     entries: list[Json] = []
     for key in _ENTRIES if isinstance(body, dict) else ():

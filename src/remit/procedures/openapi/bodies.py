@@ -50,7 +50,7 @@ def read_body(node: Json, document: Document, converter: Converter) -> Body:
     required = declared.get("required") is True
     write: Write
     if _is_json(_essence(media)):
-        write = _json(media)
+        write = json_writer(media)
     elif _essence(media) == "text/plain":
         schema = converter.plain(schema)
         if schema.get("type") != "string":
@@ -60,7 +60,9 @@ def read_body(node: Json, document: Document, converter: Converter) -> Body:
         schema = without_null(_object(schema, converter), converter)
         encoding = cast(Node, said.get("encoding", {}))
         write = _form(schema, encoding, converter) if _essence(media) == _FORM else _multipart(schema, encoding)
-    return Body(media=media, required=required, schema=schema, fields=_fields(schema, required, converter), write=write)
+    return Body(
+        media=media, required=required, schema=schema, fields=fields_of(schema, required, converter), write=write
+    )
 
 
 def _essence(media: str) -> str:
@@ -85,7 +87,7 @@ def _rank(media: str) -> int:
     return next((rank for rank, is_one in enumerate(_ORDER) if is_one(essence)), len(_ORDER))
 
 
-def _fields(schema: Node, required: bool, converter: Converter) -> tuple[str, ...] | None:
+def fields_of(schema: Node, required: bool, converter: Converter) -> tuple[str, ...] | None:
     """A body that must be sent and is a plain object spreads its fields; another one stays one field."""
     plain = converter.plain(schema)
     spreads = (
@@ -108,7 +110,8 @@ def _object(schema: Node, converter: Converter) -> Node:
 # Writers
 
 
-def _json(media: str) -> Write:
+def json_writer(media: str) -> Write:
+    """Writes canonical JSON."""
     return lambda fields, value: (media, canonical(value))
 
 

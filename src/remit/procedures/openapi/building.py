@@ -55,7 +55,7 @@ def build(document: Document, name: str, said: Operation, with_: Build) -> OpenA
         effect=effect,
         confirmation=confirmation,
         idempotent=DEFAULTS[effect].idempotent if said.idempotent is None else bool(said.idempotent),
-        description=_description(subject, with_.place, said.description, operation),
+        description=description_of(subject, with_.place, said.description, operation),
         tags=tags,
         request=f"{method} {path}" + ("" if form.body is None else f" {form.body.media}"),
         form=form,
@@ -101,7 +101,8 @@ def _named(document: Document, request: str) -> tuple[str, str]:
     return method, path
 
 
-def _description(subject: str, place: str, written: str | None, operation: Node) -> str:
+def description_of(subject: str, place: str, written: str | None, operation: Node) -> str:
+    """What an agent reads: what was written, else the first text of the document that is short enough."""
     if written is not None:
         return checked_description(subject, place, written, None)
     fitting, found = _said(operation)

@@ -31,7 +31,8 @@ _MARK: Final = b"\xef\xbb\xbf"
 _SAME: Final = "write what JSON could say, and nothing else"
 
 Node: TypeAlias = dict[str, Json]
-Source: TypeAlias = str | Path | Mapping[str, object] | Callable[..., object]
+JsonSource: TypeAlias = str | Path | Mapping[str, object]
+Source: TypeAlias = JsonSource | Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,13 +83,8 @@ def read_document(source: Source, *, folder: Path) -> Document:
     redirect and without any credential. A file or an answer that does not begin as a JSON object does is read as YAML.
     DefinitionError for everything else.
     """
-    if isinstance(source, Mapping):
-        return _checked(_parsed(_dumped(dict(source), "the document"), "the document"), "the document")
-    if isinstance(source, str | Path):
-        text = str(source)
-        if text.startswith(("http://", "https://")):
-            return _checked(_read(_fetched(text), text), text)
-        return _checked(_read(_file(folder / text, text), text), text)
+    if isinstance(source, Mapping | str | Path):
+        return _checked(*read_json(source, folder=folder))
     of_app = getattr(source, "openapi", None)
     if not callable(of_app):
         raise _wrong(
@@ -98,6 +94,16 @@ def read_document(source: Source, *, folder: Path) -> Document:
         )
     place = f"{type(source).__name__}.openapi()"
     return _checked(_parsed(_dumped(of_app(), place), place), place)
+
+
+def read_json(source: JsonSource, *, folder: Path) -> tuple[Json, str]:
+    """Read a mapping, an address or a file as `read_document` does; gives the name for errors, too."""
+    if isinstance(source, Mapping):
+        return _parsed(_dumped(dict(source), "the document"), "the document"), "the document"
+    text = str(source)
+    if text.startswith(("http://", "https://")):
+        return _read(_fetched(text), text), text
+    return _read(_file(folder / text, text), text), text
 
 
 def _wrong(place: str, rule: str, do: str) -> DefinitionError:

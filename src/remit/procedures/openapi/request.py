@@ -1,9 +1,9 @@
 """One operation of a document as requests: its input schema, and the exact bytes of one call (SPEC 10.6)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, Protocol, cast
 from urllib.parse import quote
 
 from remit._base.boundary import Json
@@ -23,6 +23,30 @@ _IN_TEMPLATE: Final = re.compile(r"\{([^{}]+)\}")
 _LITERAL: Final = "/:@!$&'()*+,;=~%-._"
 _BODY: Final[Slot] = ("body", "body")
 _NESTED_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+class Part(Protocol):
+    """What stands in the input as a field of its own."""
+
+    @property
+    def name(self) -> str:
+        """As the backend knows it."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """`path`, `query`, `header` or `cookie`."""
+        ...
+
+    @property
+    def required(self) -> bool:
+        """True where a call must have it."""
+        ...
+
+    @property
+    def schema(self) -> Node:
+        """The converted schema."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,7 +130,7 @@ def request_form(
     `filled` are lower-cased headers that remit fills by itself, so no agent does; `cookies` is False when the cookies
     of a call are the session's credential.
     """
-    operation, shared = _operation(document, method, path)
+    operation, shared = operation_at(document, method, path)
     converter = Converter(document, "sent")
     parameters = _parameters(document, converter, (shared, operation), filled)
     if any(each.place == "cookie" for each in parameters) and not cookies:
@@ -114,22 +138,23 @@ def request_form(
     body = read_body(operation["requestBody"], document, converter) if "requestBody" in operation else None
     if body is not None and method == "GET":
         raise OperationRefused("a GET with a body")
-    names = field_names(_slots(parameters, body))
+    names = field_names(slots_of(parameters, body))
     form = RequestForm(
         method=method,
-        template=_template(path, {each.name: each for each in parameters if each.place == "path"}),
+        template=template_of(path, {each.name: each for each in parameters if each.place == "path"}),
         query=_of("query", parameters),
         headers=_of("header", parameters),
         cookies=_of("cookie", parameters),
         body=body,
         names=names,
-        input_schema=_input(parameters, body, names, converter, subject),
+        input_schema=input_of(parameters, body, names, converter, subject),
     )
     _check_query(form.query)
     return form
 
 
-def _operation(document: Document, method: str, path: str) -> tuple[Node, Node]:
+def operation_at(document: Document, method: str, path: str) -> tuple[Node, Node]:
+    """The operation, and the path item that holds it."""
     if method not in _METHODS:
         raise OperationRefused(f"{method} is no method of a call")
     paths = cast("dict[str, Json]", document.root.get("paths", {}))
@@ -142,6 +167,10 @@ def _operation(document: Document, method: str, path: str) -> tuple[Node, Node]:
 def _parameters(
     document: Document, converter: Converter, holders: tuple[Node, Node], filled: frozenset[str]
 ) -> list[Parameter]:
+    return [read_parameter(node, document, converter) for node in parameter_nodes(document, holders, filled)]
+
+
+def parameter_nodes(document: Document, holders: tuple[Node, Node], filled: frozenset[str]) -> list[Node]:
     """Those of the path, unless the operation says them anew, in the document's order."""
     found: dict[Slot, Node] = {}
     for holder in holders:
@@ -150,10 +179,11 @@ def _parameters(
             node = document.followed(each)
             if not ignored(node, filled):
                 found[(str(node.get("in")), str(node.get("name")))] = node
-    return [read_parameter(node, document, converter) for node in found.values()]
+    return [*found.values()]
 
 
-def _slots(parameters: list[Parameter], body: Body | None) -> list[Slot]:
+def slots_of(parameters: Sequence[Part], body: Body | None) -> list[Slot]:
+    """Every place of an input, in the order of its fields."""
     slots = [(each.place, each.name) for each in parameters]
     if body is None:
         return slots
@@ -164,7 +194,8 @@ def _of(place: str, parameters: list[Parameter]) -> tuple[Parameter, ...]:
     return tuple(each for each in parameters if each.place == place)
 
 
-def _template(path: str, parameters: Mapping[str, Parameter]) -> tuple[str | Parameter, ...]:
+def template_of(path: str, parameters: Mapping[str, Parameter]) -> tuple[str | Parameter, ...]:
+    """A path as literals and parameters; OperationRefused for one that is no path."""
     if not path.startswith("/") or "?" in path or "#" in path:
         raise OperationRefused("its path is no path")
     parts: list[str | Parameter] = []
@@ -198,9 +229,10 @@ def _check_query(query: tuple[Parameter, ...]) -> None:
             seen.add(name)
 
 
-def _input(
-    parameters: list[Parameter], body: Body | None, names: Mapping[Slot, str], converter: Converter, subject: str
+def input_of(
+    parameters: Sequence[Part], body: Body | None, names: Mapping[Slot, str], converter: Converter, subject: str
 ) -> Mapping[str, Json]:
+    """The input schema of an operation; OperationRefused where it cannot be said in the subset."""
     properties: dict[str, Json] = {}
     required: list[Json] = []
     for each in parameters:
