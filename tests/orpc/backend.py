@@ -60,7 +60,7 @@ def missing_for(dialect: Dialect) -> str | None:
 
 
 def node() -> str | None:
-    """The variable NODE, or what scripts/_node chooses: that of PATH if it is new enough, or one in a Python package."""
+    """The variable NODE, or what scripts/_node chooses: that of PATH if new enough, or one in a Python package."""
     named = os.environ.get("NODE")
     if named:
         return named if Path(named).exists() else None

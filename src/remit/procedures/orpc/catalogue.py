@@ -125,7 +125,7 @@ class ORPC(Catalogue):
     @property
     def opted_in_by(self) -> str:
         """`Procedure`, called with the path of a procedure."""
-        return "remit.procedures.orpc.Procedure"
+        return f"{__package__}.{Procedure.__name__}"
 
     @property
     def circuit(self) -> CircuitStatus:
