@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -252,7 +252,7 @@ async def test_events_are_read_whatever_their_chunks_comments_and_line_ends(orpc
     ).encode()
 
     async def answer(request: Request) -> Response:
-        async def chunks() -> Any:
+        async def chunks() -> AsyncIterator[bytes]:
             for at in range(0, len(text), 3):
                 yield text[at : at + 3]
 
