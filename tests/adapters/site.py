@@ -164,7 +164,7 @@ def authority_of(procedures: Procedures, *more: type[Component]) -> Authority:
         [each.block for each in rows],
         [row.block for each in rows for row in each.capabilities],
         records,
-        exposure={"mcp": ["view:devices.table.*", "view:more.**", "domain:**"]},
+        exposure={door: ["view:devices.table.*", "view:more.**", "domain:**"] for door in ("mcp", "page")},
         policies=[],
     )
     return Authority(manifest)

@@ -73,7 +73,7 @@ class GatewayPort(Protocol):
         ...
 
     def door_routes(self) -> list[BaseRoute]:
-        """The MCP door as one route of the outermost application, `/remit/mcp`; it hides nothing else there."""
+        """The doors for agents as routes of the outermost application, `/remit/mcp` and below `/remit/page`."""
         ...
 
     def guard(self, app: ASGIApp) -> ASGIApp:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Final
 
 from starlette.requests import HTTPConnection
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from remit._base.clock import Clock, SystemClock
@@ -22,16 +22,18 @@ from remit._policy.guard import check_guard
 from remit._policy.policy import Policy, methods_of
 from remit._session.decisions import Decisions
 from remit._session.delegation import Delegations, Keys, for_confirmations
+from remit._session.identity import Identity
 from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
 from remit._surface.given import check_required, check_shared, policies_of
 from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
-from remit.adapters.mcp.callers import Identity
 from remit.adapters.mcp.door import PATH as DOOR_PATH
 from remit.adapters.mcp.door import McpDoor
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
+from remit.gateway.page_protocol.door import PATH as PAGE_PATH
+from remit.gateway.page_protocol.door import PageDoor
 from remit.gateway.pages.approvals import PATH as PAGES_PATH
 from remit.gateway.pages.approvals import Approvals
 from remit.procedures.catalogue import Catalogue
@@ -91,6 +93,9 @@ class Gateway:
         self._views = Views(self._clock, self._limits)
         self._delegations = Delegations(Keys.fresh() if keys is None else keys, self._clock, self._limits)
         self._door: McpDoor | None = None
+        self._page = PageDoor(
+            self._views, self._identify_page, pages=self._pages, clock=self._clock, limits=self._limits
+        )
         self._has_pages = False
         self._stopped = False
 
@@ -192,8 +197,9 @@ class Gateway:
         return Guard(self._door, self._hosts, local_only=self._local_only)
 
     def door_routes(self) -> list[BaseRoute]:
-        """The MCP door as a route of its own, `/remit/mcp`: it hides nothing else of the application below `/remit`."""
-        return [Route(DOOR_PATH, endpoint=self.door())]
+        """The doors for agents: MCP at `/remit/mcp`, the page protocol below `/remit/page`; they hide nothing else."""
+        page = Guard(self._page, self._hosts, local_only=self._local_only)
+        return [Route(DOOR_PATH, endpoint=self.door()), Mount(PAGE_PATH, app=page)]
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """Wrap the outermost application: Host and Origin allow-list for http and websocket scopes."""
@@ -235,6 +241,7 @@ class Gateway:
 
     def stopping(self) -> None:
         """Answer held calls and close streams; synchronous, called before the server drains. Safe to call twice."""
+        self._page.stopping()
         if self._door is not None:
             self._door.stopping()
 
@@ -242,19 +249,20 @@ class Gateway:
         """Close every view and stop serving; safe to call twice."""
         self._stopped = True
         # Running calls come to their end first: closing a view would cancel them.
+        await self._page.stop()
         if self._door is not None:
             await self._door.stop()
         for session in self._views.all():
             self.close_view(session.id, cause=CancelCause.STOPPING)
 
     def describe(self) -> Mapping[str, object]:
-        """What to paste into an agent's client: path of the door and the open views; no secret."""
+        """What to paste into an agent's client: the paths of the doors and the open views; no secret."""
         views = [
             {"view": session.id, "title": session.title, "route": session.surface.route}
             for session in self._views.all()
             if session.connected
         ]
-        return {"path": DOOR_PATH, "transport": "streamable-http", "views": views}
+        return {"path": DOOR_PATH, "transport": "streamable-http", "page": PAGE_PATH, "views": views}
 
     def _switch(self, consumer: Consumer | None, capability: str | None, *, suspended: bool) -> None:
         target = target_of(consumer, capability, self._authority)
@@ -266,6 +274,9 @@ class Gateway:
 
     def _identify(self, connection: HTTPConnection) -> Identity | None:
         return identified(connection, self._delegations)
+
+    def _identify_page(self, connection: HTTPConnection) -> Identity | None:
+        return identified(connection, self._delegations, ConsumerKind.PAGE)
 
     def _reap_later(self, session: Session) -> None:
         """A view whose client never came, or never came back, is closed after `limits.idle_session_s`."""
@@ -281,12 +292,14 @@ class Gateway:
         self._clock.call_later(self._limits.idle_session_s, reap)
 
 
-def identified(connection: HTTPConnection, delegations: Delegations) -> Identity | None:
-    """Who a request comes from, by the one bearer token in its header; None without a token that is good now."""
+def identified(
+    connection: HTTPConnection, delegations: Delegations, kind: ConsumerKind = ConsumerKind.MCP
+) -> Identity | None:
+    """Who a request comes from, by the one bearer token in its header; None without one that is good now, here."""
     headers = connection.headers.getlist("authorization")
     if len(headers) != 1 or not headers[0].lower().startswith(BEARER):
         return None
-    delegation = delegations.verify(headers[0][len(BEARER) :].strip())
+    delegation = delegations.verify(headers[0][len(BEARER) :].strip(), kind=kind)
     if delegation is None:
         return None
     return Identity(

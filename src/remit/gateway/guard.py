@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit._base.text import clean_line
@@ -70,7 +70,7 @@ class Guard:
         elif scope["type"] == "http":
             await refusal(scope, receive, send)
         else:
-            await _close(refusal, scope, receive, send)
+            await refuse_socket(refusal, scope, receive, send)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         if self._local_only and not _is_local(scope):
@@ -104,7 +104,8 @@ def _answer(status: int, header: str, values: list[str]) -> PlainTextResponse:
     return PlainTextResponse(f"{header} not allowed: {shown}", status_code=status)
 
 
-async def _close(refusal: PlainTextResponse, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse_socket(refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer an upgrade with a refusal before the socket opens; a server that cannot say it closes with 1008."""
     await receive()
     if "websocket.http.response" in scope.get("extensions", {}):
         await send(
@@ -114,7 +115,7 @@ async def _close(refusal: PlainTextResponse, scope: Scope, receive: Receive, sen
                 "headers": refusal.raw_headers,
             }
         )
-        await send({"type": "websocket.http.response.body", "body": refusal.body})
+        await send({"type": "websocket.http.response.body", "body": bytes(refusal.body)})
     else:
         await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
 

@@ -21,11 +21,11 @@ from remit._model.progress import Progress, ProgressListener
 from remit._model.request import Invocation
 from remit._model.wire import error_from_json
 from remit._session.delegation import Delegations, Keys
+from remit._session.identity import Identity
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
 from remit._toolset.wire_names import wire_name
 from remit.adapters.mcp import meta
-from remit.adapters.mcp.callers import Identity
 from remit.adapters.mcp.door import PATH, McpDoor
 from remit.gateway.app import identified
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard

@@ -1,14 +1,15 @@
 """One consumer at the MCP door: its pins, its open requests and its streams, as long as its token lives."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._base.limits import Limits
-from remit._model.consumer import Consumer, ConsumerKey
+from remit._model.consumer import Consumer
 from remit._model.event import Event, EventType
-from remit._session.session import PrincipalKey, Session
+from remit._session.identity import Identity
+from remit._session.reach import Reach
+from remit._session.session import Session
 from remit._session.views import Chosen, Gone, Views
 from remit._toolset.direct import Toolset
 from remit.adapters.mcp.notices import Notices
@@ -16,24 +17,12 @@ from remit.adapters.mcp.notices import Notices
 VIEWS_OF_ONE = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
-    """Who is calling, from a token verified for this very request; `expires_at` is in epoch seconds.
-
-    `session` is the one view the token reaches, None for any view its principal has open.
-    """
-
-    principal: PrincipalKey
-    consumer: Consumer
-    session: str | None
-    expires_at: float
-
-
 class Caller:
     """The state of one consumer. It holds what was listed and asked, never a permission: those come per request."""
 
     def __init__(self, identity: Identity, views: Views, clock: Clock, limits: Limits) -> None:
         self.identity = identity
+        self.reach = Reach(identity, views)
         self._views = views
         self._clock = clock
         self._limits = limits
@@ -50,25 +39,23 @@ class Caller:
 
     def chosen(self) -> Chosen:
         """The view this consumer works in now."""
-        found = self._views.chosen(self.consumer.key, self.identity.principal, only=self.identity.session)
+        found = self.reach.chosen()
         if isinstance(found, Gone):
             # The choice has ended, so the next listing may be that of another view.
             self.notices.changed()
         return found
 
-    def may_choose(self) -> bool:
-        """True while several views are open to this consumer."""
-        return self.identity.session is None and len(self._views.open_views(self.identity.principal)) > 1
-
     def choose(self, view_id: str) -> Session | None:
         """Choose a view; None when this consumer cannot reach such a view."""
-        if self.identity.session not in {None, view_id}:
-            return None
-        found = self._views.choose(self.consumer.key, self.identity.principal, view_id)
+        found = self.reach.choose(view_id)
         if found is not None:
             self._latest = None
         self.notices.changed()
         return found
+
+    def close(self) -> None:
+        """End every stream."""
+        self.notices.close()
 
     def toolset(self, session: Session) -> Toolset:
         """The tools of one view, with this consumer's pins in it."""
@@ -99,75 +86,16 @@ class Caller:
         return len(self._unasked) > 0
 
     def _seen(self) -> object:
-        opened = self._views.open_views(self.identity.principal)
-        session = self._views.looks_at(self.consumer.key, self.identity.principal, only=self.identity.session)
+        session = self.reach.looks_at()
         where = None if session is None else (session.id, session.surface.snapshot(self.consumer).surface_version)
+        opened = self._views.open_views(self.identity.principal)
         return (len(opened) > 1, bool(opened), where, self.needs_continue())
 
     def _watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        return _Watch(self._views, self.identity.principal, changed).end
+        def moved(event: Event) -> None:
+            changed()
 
+        def hear(session: Session) -> Callable[[], None]:
+            return session.surface.subscribe(moved, types={EventType.SURFACE_CHANGED})
 
-class _Watch:
-    """Hears of the open views of a principal, and of each of their surfaces."""
-
-    def __init__(self, views: Views, principal: PrincipalKey, changed: Callable[[], None]) -> None:
-        self._views = views
-        self._principal = principal
-        self._changed = changed
-        self._surfaces: dict[str, Callable[[], None]] = {}
-        self._end_views = views.on_change(principal, self._views_changed)
-        self._follow()
-
-    def end(self) -> None:
-        self._end_views()
-        for end in self._surfaces.values():
-            end()
-        self._surfaces.clear()
-
-    def _views_changed(self) -> None:
-        self._follow()
-        self._changed()
-
-    def _follow(self) -> None:
-        opened = {session.id: session for session in self._views.open_views(self._principal)}
-        for view in [view for view in self._surfaces if view not in opened]:
-            self._surfaces.pop(view)()
-        for view, session in opened.items():
-            if view not in self._surfaces:
-                self._surfaces[view] = session.surface.subscribe(self._moved, types={EventType.SURFACE_CHANGED})
-
-    def _moved(self, event: Event) -> None:
-        self._changed()
-
-
-class Callers:
-    """Every consumer that has called; each is forgotten when its token has expired."""
-
-    def __init__(self, views: Views, clock: Clock, limits: Limits) -> None:
-        self._views = views
-        self._clock = clock
-        self._limits = limits
-        self._callers: dict[ConsumerKey, Caller] = {}
-
-    def of(self, identity: Identity) -> Caller:
-        """The state of this consumer, made at its first request."""
-        caller = self._callers.get(identity.consumer.key)
-        if caller is None:
-            if len(self._callers) >= self._limits.sessions:
-                self._forget(next(iter(self._callers)))
-            caller = self._callers[identity.consumer.key] = Caller(identity, self._views, self._clock, self._limits)
-            # A stream outlives the check of its token, so its end is planned here.
-            left = identity.expires_at - self._clock.now().timestamp()
-            self._clock.call_later(left, lambda: self._forget(identity.consumer.key))
-        return caller
-
-    def close(self) -> None:
-        """End every stream."""
-        for caller in self._callers.values():
-            caller.notices.close()
-
-    def _forget(self, key: ConsumerKey) -> None:
-        caller = self._callers.pop(key, None)
-        if caller is not None:
-            caller.notices.close()
+        return self.reach.follow(changed, hear)

@@ -9,14 +9,14 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from remit._base.boundary import canonical
 from remit._base.clock import Clock
 from remit._base.limits import Limits
+from remit._session.identity import Identity, Resolve, decision_link, unauthorized
 from remit._session.views import Views
-from remit.adapters.mcp.callers import Identity
 from remit.adapters.mcp.pings import GRACE, outlive_the_signal, ping_every
 from remit.adapters.mcp.request_ids import RequestIds
 from remit.adapters.mcp.server import IDENTITY, Handlers
@@ -25,7 +25,6 @@ PATH: Final = "/remit/mcp"
 BODY_BYTES: Final = 1_048_576
 """The largest request body; inputs have a limit of their own, far below (SPEC 17)."""
 
-ResolveConsumer = Callable[[HTTPConnection], Identity | None]
 DecisionPath = Callable[[], str | None]
 
 
@@ -38,7 +37,7 @@ class McpDoor:
     """
 
     def __init__(
-        self, views: Views, resolve: ResolveConsumer, *, decision_path: DecisionPath, clock: Clock, limits: Limits
+        self, views: Views, resolve: Resolve, *, decision_path: DecisionPath, clock: Clock, limits: Limits
     ) -> None:
         self._resolve = resolve
         self._decision_path = decision_path
@@ -100,7 +99,7 @@ class McpDoor:
             return PlainTextResponse("Not serving", status_code=503, headers={"Retry-After": "1"})
         identity = self._resolve(HTTPConnection(scope))
         if identity is None:
-            return _unauthorized()
+            return unauthorized()
         scope[IDENTITY] = identity
         # What the library compares when a handshake session is used again: the same agent of the same person.
         scope["user"] = AuthenticatedUser(_owner(identity))
@@ -137,10 +136,7 @@ class McpDoor:
         path = self._decision_path()
         if path is None:
             return None
-        # The Host has passed the allow-list; whatever stands before our own path is the application's prefix.
-        prefix, found, _ = request.scope["path"].rpartition(PATH)
-        base = f"{request.url.scheme}://{request.headers['host']}{prefix if found else ''}"
-        return f"{base}{path}/{confirmation_id}"
+        return decision_link(request, own=PATH, pages=path, confirmation_id=confirmation_id)
 
 
 def _version() -> str:
@@ -165,10 +161,4 @@ def _owner(identity: Identity) -> AccessToken:
         scopes=[],
         subject=canonical(list(identity.principal)).decode(),
         claims={"iss": issuer or ""},
-    )
-
-
-def _unauthorized() -> JSONResponse:
-    return JSONResponse(
-        {"error": "invalid_token"}, status_code=401, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'}
     )

@@ -42,7 +42,7 @@ class ToolLists:
             tools += [wire for tool in listing.tools if (wire := self._entry(tool, listing)) is not None]
             if not by_url or caller.needs_continue():
                 tools.append(_continue_tool())
-        if caller.may_choose():
+        if caller.reach.may_choose():
             tools += [_views_tool(), _use_tool()]
         caller.notices.listed()
         return tools

@@ -17,12 +17,14 @@ from remit._base.clock import Clock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._model.port import SurfacePort
+from remit._session.identity import Identity
+from remit._session.reach import Callers, no_such_view, unreachable
 from remit._session.session import Session
-from remit._session.views import Ambiguous, Gone, Nothing, Views
+from remit._session.views import Views
 from remit._toolset.calling import ToolCall
 from remit._toolset.direct import Toolset
 from remit._toolset.result import ToolResult
-from remit.adapters.mcp.callers import Caller, Callers, Identity
+from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.confirming import Answer, Confirming, Context, Exchange, can_be_asked_by_url, read_evidence
 from remit.adapters.mcp.listing import CONTINUE, USE, VIEWS, ToolLists
 from remit.adapters.mcp.meta import Beside, beside, to_error_result, to_plain_result
@@ -32,10 +34,8 @@ from remit.errors import (
     AgentError,
     Happened,
     Issue,
-    ambiguous_view,
     execution_failed,
     invalid_input,
-    surface_unreachable,
 )
 
 IDENTITY = "remit.identity"
@@ -67,9 +67,8 @@ class Handlers:
     """What the server does: list, call, listen. No exception leaves; on the old era its text would."""
 
     def __init__(self, views: Views, clock: Clock, limits: Limits, url: Callable[[Request, str], str | None]) -> None:
-        self._views = views
         self._url = url
-        self.callers = Callers(views, clock, limits)
+        self.callers = Callers(lambda identity: Caller(identity, views, clock, limits), clock, limits)
         self.confirming = Confirming(limits)
         self._lists = ToolLists(clock)
 
@@ -119,16 +118,9 @@ class Handlers:
         if params.name == USE:
             return self._use(caller, params.arguments)
         session = caller.chosen()
-        match session:
-            case Nothing():
-                return to_error_result(surface_unreachable("no view is open"))
-            case Ambiguous(views=views):
-                return to_error_result(ambiguous_view(views))
-            case Gone(views=views):
-                gone = surface_unreachable("the chosen view is not open", views=[dict(view) for view in views])
-                return to_error_result(gone)
-            case Session():
-                return await self._in_view(ctx, params, sent, caller, session)
+        if not isinstance(session, Session):
+            return to_error_result(unreachable(session))
+        return await self._in_view(ctx, params, sent, caller, session)
 
     async def _in_view(
         self, ctx: Context, params: types.CallToolRequestParams, sent: Beside, caller: Caller, session: Session
@@ -156,19 +148,14 @@ class Handlers:
         return await self.confirming.answer(exchange)
 
     def _told_views(self, caller: Caller) -> types.CallToolResult:
-        rows = self._views.told(caller.identity.principal)
-        if caller.identity.session is not None:
-            rows = tuple(row for row in rows if row["view"] == caller.identity.session)
-        used = self._views.looks_at(caller.consumer.key, caller.identity.principal, only=caller.identity.session)
-        views = [{**row, "in_use": used is not None and row["view"] == used.id} for row in rows]
-        return to_plain_result({"views": views})
+        return to_plain_result({"views": [dict(row) for row in caller.reach.told()]})
 
     def _use(self, caller: Caller, arguments: Mapping[str, object] | None) -> types.CallToolResult:
         view = _text_argument(arguments, "view")
         if isinstance(view, AgentError):
             return to_error_result(view)
         if caller.choose(view) is None:
-            return to_error_result(surface_unreachable("there is no such open view"))
+            return to_error_result(no_such_view())
         return self._told_views(caller)
 
     def _listing(self, ctx: Context, info: Mapping[str, object]) -> dict[str, Any]:
