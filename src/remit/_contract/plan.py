@@ -27,10 +27,15 @@ class NamedPolicy(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Binding:
-    """One locked path of a reference's input and the function of the instance that fills it, read at call time."""
+    """One path of a reference's input and the function of the instance that fills it, read at call time.
+
+    `steps` are the names on the way; an `overridable` one is the agent's where the agent fills it, else it is locked.
+    """
 
     path: str
+    steps: tuple[str, ...]
     value: Callable[[Any], object]
+    overridable: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from typing import cast
 
 from remit._base.boundary import Json, take
+from remit._base.nested import steps_of
+from remit._contract.binding import field_schema
 from remit._contract.capability import Action, Capability, Method
 from remit._contract.component import Declaration
 from remit._contract.concurrency import concurrency_of, turn_of
 from remit._contract.options import checked_policies
 from remit._contract.plan import Binding, Plan, Role, Sealed
 from remit._contract.retrying import checked_retry
-from remit._contract.row import CapabilityRow, ComponentRows, field_schema
+from remit._contract.row import CapabilityRow, ComponentRows
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation
 from remit._model.record import kind_of
@@ -57,7 +59,7 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         summary=capability.attached.get("summary"),
         redact=capability.attached.get("redact"),
         redact_is_async=inspect.iscoroutinefunction(capability.attached.get("redact")),
-        bindings=tuple(Binding(path=path, value=value) for path, value in sorted(capability.bindings.items())),
+        bindings=_bindings(capability, _names(block, "overridable")),
         agent_input=agent_input,
         full_input=agent_input if operation is None else Validator(operation.input_schema),
         convert=None if row.input is None else row.input.convert,
@@ -75,6 +77,13 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         policies=checked_policies(capability.at, capability.options.policies),
         template=row.template,
         place=capability.at.place or declaration.at.place or "",
+    )
+
+
+def _bindings(capability: Capability, overridable: tuple[str, ...]) -> tuple[Binding, ...]:
+    return tuple(
+        Binding(path=path, steps=steps_of(path), value=value, overridable=path in overridable)
+        for path, value in sorted(capability.bindings.items())
     )
 
 

@@ -12,7 +12,7 @@ from remit._model.effects import Kind
 from remit._model.ids import check_domain_id
 from remit._model.retry import Retry
 
-_PATH: Final = re.compile(r"[^\s.\[\]]{1,128}")
+_PATH: Final = re.compile(r"[^\s.\[\]]{1,128}(\.[^\s.\[\]]{1,128}){0,7}")
 
 
 class Reference(Capability):
@@ -49,6 +49,7 @@ class Reference(Capability):
     def bind(self, path: str) -> Callable[[ValueT], ValueT]:
         """Fill one field of the input from the view, at call time; the field leaves the agent's schema and is locked.
 
+        `filter.region` is the field `region` of the object `filter`; a list has no such fields and is bound as a whole.
         Named in the reference's `overridable=` it stays, optional, and an agent's value wins. The decorated function is
         a plain function of the instance that returns the value (SPEC 10.3).
         """
@@ -57,10 +58,15 @@ class Reference(Capability):
             at = self._open_for("bind")
             if not isinstance(path, str) or not _PATH.fullmatch(path):
                 raise at.wrong(
-                    f"bind({path!r}) names no field of the input", do='write for example .bind("device_ids")'
+                    f"bind({path!r}) names no field of the input",
+                    do='write for example .bind("device_ids"), or .bind("filter.region"); a list is bound as a whole',
                 )
             if path in self._bindings:
                 raise at.wrong(f"the field {path!r} is bound twice", do="keep one")
+            for other in self._bindings:
+                if other.startswith(f"{path}.") or path.startswith(f"{other}."):
+                    outer, inner = sorted((other, path), key=len)
+                    raise at.wrong(f"binds {outer!r} and, inside of it, {inner!r}", do="keep one")
             check_function(at, "bind", function, only_self=True)
             self._bindings[path] = function
             return function

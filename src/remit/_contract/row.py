@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from remit._base.boundary import Json, take
+from remit._contract.binding import heads, unbound
 from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration, check_untouched, declaration_of, described
 from remit._contract.concurrency import concurrency_block, concurrency_of
@@ -26,7 +27,7 @@ from remit._contract.schemas import input_of, output_of
 from remit._contract.template import template_of, with_record
 from remit._model.effects import Effect, Kind, effective_confirmation
 from remit._schema.derive import DerivedInput, DerivedOutput
-from remit.errors import DefinitionCode, DefinitionError
+from remit.errors import DefinitionError
 
 POLICY_METHODS: Final = ("discover", "authorize", "review", "around")
 _NOT_UNDER_OO: Final = "has no description, because Python ran with -OO and dropped docstrings"
@@ -198,7 +199,8 @@ def _reference_row(
     if overridable := checked_overridable(reference):
         block["overridable"] = list(overridable)
     schemas = (block["input"], cast(Json, operation.input_schema))
-    block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas, reference.bindings)
+    bound = heads(reference.bindings)
+    block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas, bound)
     block |= untrusted_of(at, reference.options, block["output"], notes="note" in reference.attached)
     return CapabilityRow(
         attribute=attribute,
@@ -254,57 +256,6 @@ def policies_block(policies: tuple[NamedPolicy, ...]) -> list[Json]:
         }
         for policy in policies
     ]
-
-
-def unbound(reference: Reference, schema: Mapping[str, Json]) -> Json:
-    """The agent's schema: what the view fills has left it, or has become optional (SPEC 10.3)."""
-    properties = dict(cast("dict[str, Json]", schema.get("properties", {})))
-    overridable = checked_overridable(reference)
-    for path in reference.bindings:
-        field = properties.pop(path, None)
-        if path in overridable and isinstance(field, dict):
-            # Without its default: what an agent leaves out is the view's to fill.
-            properties[path] = {keyword: value for keyword, value in field.items() if keyword != "default"}
-        if field is None:
-            raise reference.at.wrong(
-                f"binds {path!r}, which the operation does not take",
-                do=f"bind one of {', '.join(cast('dict[str, Json]', schema.get('properties', {}))) or '(no field)'}",
-                code=DefinitionCode.INVALID_DEFINITION,
-            )
-    agent = {**schema, "properties": properties}
-    if "required" in schema:
-        required = [name for name in cast("list[str]", schema["required"]) if name not in reference.bindings]
-        agent["required"] = cast(Json, required)
-        if not required:
-            del agent["required"]
-    return _without_unused_definitions(agent)
-
-
-def field_schema(schema: Mapping[str, Json], name: str) -> dict[str, Json]:
-    """The schema of one field, to be read alone: with the definitions it uses."""
-    field = cast("dict[str, dict[str, Json]]", schema["properties"])[name]
-    alone = {**field, "$defs": schema["$defs"]} if "$defs" in schema else dict(field)
-    return cast("dict[str, Json]", _without_unused_definitions(alone))
-
-
-def _without_unused_definitions(schema: dict[str, Json]) -> Json:
-    definitions = cast("dict[str, Json]", schema.get("$defs", {}))
-    rest = {key: value for key, value in schema.items() if key != "$defs"}
-    used: set[str] = set()
-    pending: list[Json] = [rest]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending.extend(node)
-        elif isinstance(node, dict):
-            target = node.get("$ref")
-            name = target.removeprefix("#/$defs/") if isinstance(target, str) else None
-            if name in definitions and name not in used:
-                used.add(name)
-                pending.append(definitions[name])
-            pending.extend(node.values())
-    kept = {name: value for name, value in definitions.items() if name in used}
-    return take({**rest, "$defs": kept} if kept else rest)[0]
 
 
 def _number(value: float | None) -> Json:

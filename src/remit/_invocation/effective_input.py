@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from remit._base.boundary import Json, NotJson, canonical, take
 from remit._base.limits import Limits
+from remit._base.nested import holds, with_field
 from remit._contract.plan import Plan, Template
 from remit._invocation.call import Call
 from remit._model.consumer import ConsumerKey
@@ -45,13 +46,10 @@ def make(call: Call, part: Part) -> None:
         _make_for_record(call, part, plan, plan.template)
         return
     given = call.input
-    descriptor = plan.descriptor
-    locked = [path for path in descriptor.bound if path in given and path not in descriptor.overridable]
-    if locked:
-        issues = [Issue(path=path, message="this field is set by the view") for path in locked]
-        raise Refusal(invalid_input(issues, locked))
+    _refuse_locked(plan, given)
     if not plan.agent_input.is_valid(given):
         given = _repaired(call, part, plan, given)
+        _refuse_locked(plan, given)
     effective = _object(plan.agent_input.fill(given))
     if plan.bindings:
         effective = _bound(call.live, part, effective)
@@ -59,6 +57,13 @@ def make(call: Call, part: Part) -> None:
     call.canonical = call.input_bytes if effective is call.input else canonical(effective)
     if plan.convert is not None:
         call.arguments = _converted(plan.convert, call.canonical)
+
+
+def _refuse_locked(plan: Plan, given: dict[str, Json]) -> None:
+    locked = [each.path for each in plan.bindings if not each.overridable and holds(given, each.path)]
+    if locked:
+        issues = [Issue(path=path, message="this field is set by the view") for path in locked]
+        raise Refusal(invalid_input(issues, locked))
 
 
 def _make_for_record(call: Call, part: Part, plan: Plan, template: Template) -> None:
@@ -123,17 +128,20 @@ def _bound(live: Bound, part: Part, given: dict[str, Json]) -> dict[str, Json]:
     plan = live.plan
     if not plan.bindings:
         return given
-    effective = dict(given)
+    effective = given
     for binding in plan.bindings:
-        if binding.path in effective:  # only an overridable one can be: the agent's value wins
+        if binding.overridable and holds(given, binding.path):  # the agent's value wins
             continue
         value = part.entered.attempt(binding.value, live.registration.component)
         if isinstance(value, Raised):
             raise _failed(f"binding `{binding.path}` raised", value.cause)
         try:
-            effective[binding.path], _ = take(value, max_bytes=part.limits.input_bytes)
+            made = with_field(effective, binding.steps, take(value, max_bytes=part.limits.input_bytes)[0])
         except NotJson as error:
             raise _failed(f"binding `{binding.path}` gave what is not JSON: {error.reason}", None) from None
+        if made is None:
+            raise _failed(f"binding `{binding.path}` has no object to go into", None)
+        effective = made
     effective = _object(plan.full_input.fill(effective))
     if not plan.full_input.is_valid(effective):
         first = plan.full_input.issues(effective)[0]

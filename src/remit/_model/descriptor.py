@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from remit._base.nested import holds
 from remit._model.effects import Confirmation, Effect, Kind
 from remit._model.ids import CapabilityId
 from remit._model.outcome import Untrusted
@@ -55,7 +56,7 @@ class Descriptor:
         """The paths that the view fills of a call with this input of the agent's."""
         if not self.overridable or not given:
             return self.bound
-        return tuple(path for path in self.bound if path not in self.overridable or path not in given)
+        return tuple(path for path in self.bound if path not in self.overridable or not holds(given, path))
 
     @property
     def plane(self) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from remit._base.nested import steps_of
 from remit._base.text import shown
 from remit._model.request_view import ConfirmationView
 
@@ -34,29 +35,34 @@ def rows_of(
 ) -> tuple[Field, ...]:
     """Every leaf of an input; `first` names the fields that are shown before the others, `bound` those of the view."""
     ahead = [name for name in dict.fromkeys(first) if name in input]
+    filled = frozenset(steps_of(path) for path in bound)
     names = [*ahead, *(name for name in input if name not in ahead)]
     return tuple(
         Field(
             path=shown(path),
             value=WITHHELD if name in withheld else shown(json.dumps(leaf, ensure_ascii=False)),
-            bound=name in bound,
+            bound=any(steps[: len(each)] == each for each in filled),
             withheld=name in withheld,
         )
         for name in names
-        for path, leaf in _leaves(name, input[name])
+        for path, steps, leaf in _leaves(name, (name,), input[name])
     )
 
 
-def _leaves(path: str, value: object) -> Iterator[tuple[str, object]]:
+_Leaf = tuple[str, tuple[str, ...], object]
+
+
+def _leaves(path: str, steps: tuple[str, ...], value: object) -> Iterator[_Leaf]:
+    """Every leaf with its path as it is shown, and the names on the way, an empty one for an item."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from _leaves(f"{path}.{key}", inner)
+            yield from _leaves(f"{path}.{key}", (*steps, key), inner)
     elif isinstance(value, Sequence) and not isinstance(value, str) and value:
         for index, inner in enumerate(value):
-            yield from _leaves(f"{path}[{index}]", inner)
+            yield from _leaves(f"{path}[{index}]", (*steps, ""), inner)
     elif isinstance(value, Mapping):
-        yield path, {}
+        yield path, steps, {}
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        yield path, []
+        yield path, steps, []
     else:
-        yield path, value
+        yield path, steps, value

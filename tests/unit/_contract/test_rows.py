@@ -7,11 +7,12 @@ from typing import Annotated, Any, Generic, TypeVar
 import pytest
 from pydantic import BaseModel, Field
 
+from remit._contract.binding import field_schema
 from remit._contract.component import Component
 from remit._contract.decorators import action, observation
 from remit._contract.operation import OperationRecord
 from remit._contract.reference import Reference, reference
-from remit._contract.row import field_schema, rows_of
+from remit._contract.row import rows_of
 from remit._model.answers import Refused
 from remit._model.consumer import Principal
 from remit._model.context import Context
