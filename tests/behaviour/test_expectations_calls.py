@@ -238,20 +238,20 @@ async def test_an_async_precondition_is_awaited_and_its_refusal_counts() -> None
         """A door."""
 
         @action
-        def open(self, code: int) -> str:
+        def open(self, number: int) -> str:
             """Open."""
             return "open"
 
         @open.precondition
-        async def _(self, code: int) -> Refused | None:
+        async def _(self, number: int) -> Refused | None:
             await turns(3)
-            return None if code == 1 else Refused("Wrong code")
+            return None if number == 1 else Refused("Wrong code")
 
     surface = Surface(authority_of(Door), principal="operator")
     surface.mount(Door())
     agent = surface.connect(AGENT)
-    assert failed(await agent.call(Door.open, {"code": 2}), "PRECONDITION_FAILED").details["reason"] == "Wrong code"
-    assert output(await agent.call(Door.open, {"code": 1})) == "open"
+    assert failed(await agent.call(Door.open, {"number": 2}), "PRECONDITION_FAILED").details["reason"] == "Wrong code"
+    assert output(await agent.call(Door.open, {"number": 1})) == "open"
 
 
 @pytest.mark.parametrize("end", ["deadline", "cancel", "unmount"])

@@ -30,21 +30,21 @@ TOKEN = "secret-4711"
 
 @dataclass
 class Secret:
-    """A token and what is said of it."""
+    """A serial and what is said of it."""
 
-    token: str
+    serial: str
     note: str
 
 
 def without_token(payload: Payload) -> object:
-    """The value with every `token` masked."""
-    if isinstance(payload.value, dict) and "token" in payload.value:
-        payload.value["token"] = "***"
+    """The value with every `serial` masked."""
+    if isinstance(payload.value, dict) and "serial" in payload.value:
+        payload.value["serial"] = "***"
     return payload.value
 
 
 class Settings(Component, type="settings"):
-    """Settings with a token."""
+    """Settings with a serial."""
 
     def __init__(self) -> None:
         self.stored: list[str] = []
@@ -58,19 +58,19 @@ class Settings(Component, type="settings"):
         return Secret(TOKEN, "a")
 
     @action(audit="full")
-    def put(self, token: str) -> Secret:
+    def put(self, serial: str) -> Secret:
         """Put."""
-        self.stored.append(token)
-        return Secret(token, "stored")
+        self.stored.append(serial)
+        return Secret(serial, "stored")
 
     @action(audit="full")
     def clear(self) -> None:
         """Clear."""
 
     @action
-    def quiet(self, token: str) -> Secret:
+    def quiet(self, serial: str) -> Secret:
         """Put, at the level metadata."""
-        return Secret(token, "")
+        return Secret(serial, "")
 
     @read.redact
     @put.redact
@@ -94,14 +94,14 @@ def opened(clock: ManualClock | None = None) -> tuple[Surface, Settings]:
 async def test_the_agent_gets_what_the_redactor_let_through_and_so_does_a_repeat() -> None:
     surface, settings = opened()
     agent = surface.connect(AGENT)
-    assert output(await agent.call(Settings.read)) == {"token": "***", "note": "a"}
-    first = await agent.call(Settings.put, {"token": TOKEN}, id="same")
-    assert output(first) == {"token": "***", "note": "stored"} and settings.stored == [TOKEN]
-    assert await agent.call(Settings.put, {"token": TOKEN}, id="same") == first and settings.stored == [TOKEN]
+    assert output(await agent.call(Settings.read)) == {"serial": "***", "note": "a"}
+    first = await agent.call(Settings.put, {"serial": TOKEN}, id="same")
+    assert output(first) == {"serial": "***", "note": "stored"} and settings.stored == [TOKEN]
+    assert await agent.call(Settings.put, {"serial": TOKEN}, id="same") == first and settings.stored == [TOKEN]
 
 
 @pytest.mark.requirement("3.1-redact-before-the-schema")
-@pytest.mark.parametrize("returned", [{"token": 5, "note": ""}, ["a"], None, object(), {"token": ("a",)}])
+@pytest.mark.parametrize("returned", [{"serial": 5, "note": ""}, ["a"], None, object(), {"serial": ("a",)}])
 async def test_what_a_redactor_returns_is_held_against_the_output_schema(returned: object) -> None:
     class Card(Component, type="card"):
         """A card."""
@@ -128,7 +128,7 @@ async def test_a_failing_redactor_hands_nothing_out_and_what_was_done_is_done(fa
     surface, settings = opened()
     settings.fault = fault
     agent = surface.connect(AGENT)
-    for capability, input, happened in ((Settings.read, {}, "none"), (Settings.quiet, {"token": TOKEN}, "done")):
+    for capability, input, happened in ((Settings.read, {}, "none"), (Settings.quiet, {"serial": TOKEN}, "done")):
         outcome = await agent.call(capability, input)
         error = failed(outcome, "EXECUTION_FAILED")
         assert error.details["reason"] == "handler-error" and error.details["outcome"] == happened
@@ -143,15 +143,15 @@ async def test_a_failing_redactor_hands_nothing_out_and_what_was_done_is_done(fa
 async def test_the_journal_keeps_at_full_what_the_redactor_let_through_and_nothing_below() -> None:
     surface, settings = opened()
     agent = surface.connect(AGENT)
-    output(await agent.call(Settings.quiet, {"token": TOKEN}))
+    output(await agent.call(Settings.quiet, {"serial": TOKEN}))
     assert settings.given == [("output", "agent")]
     (below,) = journal(surface)
     assert (below.payload, below.input, below.output, below.dropped) == (False, None, None, None)
     settings.given.clear()
-    output(await agent.call(Settings.put, {"token": TOKEN}))
+    output(await agent.call(Settings.put, {"serial": TOKEN}))
     assert settings.given == [("output", "agent"), ("input", "journal"), ("output", "journal")]
     entry = journal(surface)[-1]
-    assert (entry.input, entry.output) == ({"token": "***"}, {"token": "***", "note": "stored"}) and entry.payload
+    assert (entry.input, entry.output) == ({"serial": "***"}, {"serial": "***", "note": "stored"}) and entry.payload
     settings.given.clear()
     assert output(await agent.call(Settings.clear)) is None
     assert settings.given == [("input", "journal")], "null holds nothing"
@@ -163,8 +163,8 @@ async def test_the_journal_keeps_at_full_what_the_redactor_let_through_and_nothi
 async def test_a_redactor_that_fails_for_the_journal_drops_the_payload_and_never_the_call(fault: BaseException) -> None:
     surface, settings = opened()
     settings.fault, settings.fault_for = fault, PayloadReader.JOURNAL
-    assert output(await surface.connect(AGENT).call(Settings.put, {"token": TOKEN})) == {
-        "token": "***",
+    assert output(await surface.connect(AGENT).call(Settings.put, {"serial": TOKEN})) == {
+        "serial": "***",
         "note": "stored",
     }
     *faults, entry = journal(surface)
@@ -179,9 +179,9 @@ async def test_a_refused_call_at_full_is_redacted_too_and_its_payload_is_cut_to_
     backend = Procedures()
 
     @backend.operation("wipe", effect="destructive")
-    async def wipe(token: str) -> Secret:
+    async def wipe(serial: str) -> Secret:
         """Wipe."""
-        return Secret(token, "x" * 9_000)
+        return Secret(serial, "x" * 9_000)
 
     class Page(Component, type="page"):
         """A page."""
@@ -196,16 +196,16 @@ async def test_a_refused_call_at_full_is_redacted_too_and_its_payload_is_cut_to_
     surface.confirmations.subscribe(lambda view: None)
     surface.mount(Page())
     agent = surface.connect(AGENT)
-    asked = failed(await agent.call("domain:wipe", {"token": TOKEN}), "CONFIRMATION_REQUIRED")
+    asked = failed(await agent.call("domain:wipe", {"serial": TOKEN}), "CONFIRMATION_REQUIRED")
     entry = journal(surface)[-1]
-    assert (entry.code, entry.input, entry.output) == ("CONFIRMATION_REQUIRED", {"token": "***"}, None)
+    assert (entry.code, entry.input, entry.output) == ("CONFIRMATION_REQUIRED", {"serial": "***"}, None)
     evidence = str(asked.details["confirmation_id"])
     await surface.confirmations.approve(evidence, OPERATOR)
-    told = output(await agent.call("domain:wipe", {"token": TOKEN}, confirmation=evidence))
-    assert isinstance(told, dict) and told["token"] == "***"
+    told = output(await agent.call("domain:wipe", {"serial": TOKEN}, confirmation=evidence))
+    assert isinstance(told, dict) and told["serial"] == "***"
     entry = journal(surface)[-1]
-    assert (entry.input, entry.output) == ({"token": "***"}, None)
-    assert entry.payload and entry.dropped == "output: 9025 bytes"
+    assert (entry.input, entry.output) == ({"serial": "***"}, None)
+    assert entry.payload and entry.dropped == "output: 9026 bytes"
     assert TOKEN not in repr(surface.audit())
 
 
@@ -219,10 +219,10 @@ class Vault(Component, type="vault"):
         self.fault: BaseException | None = None
 
     @action(audit="full")
-    def put(self, token: str) -> Secret:
+    def put(self, serial: str) -> Secret:
         """Put."""
         self.ran += 1
-        return Secret(token, "")
+        return Secret(serial, "")
 
     @observation
     async def read(self) -> Secret:
@@ -256,14 +256,14 @@ def vault(clock: ManualClock | None = None) -> tuple[Surface, Vault]:
 async def test_an_async_redactor_is_awaited_for_the_agent_and_not_for_the_journal() -> None:
     surface, component = vault()
     component.gates[PayloadReader.AGENT].set()
-    told = await surface.connect(AGENT).call(Vault.put, {"token": TOKEN}, id="one")
-    assert output(told) == {"token": "***", "note": ""}
+    told = await surface.connect(AGENT).call(Vault.put, {"serial": TOKEN}, id="one")
+    assert output(told) == {"serial": "***", "note": ""}
     (entry,) = journal(surface)
     assert not entry.payload and "see the payload entry" in (entry.dropped or "")
     component.gates[PayloadReader.JOURNAL].set()
     await turns()
     (kept,) = surface.audit(types={"payload"}, invocation="one")
-    assert (kept.input, kept.output, kept.dropped) == ({"token": "***"}, {"token": "***", "note": ""}, None)
+    assert (kept.input, kept.output, kept.dropped) == ({"serial": "***"}, {"serial": "***", "note": ""}, None)
     assert component.parts == [
         (PayloadReader.AGENT, PayloadPart.OUTPUT),
         (PayloadReader.JOURNAL, PayloadPart.INPUT),
@@ -278,7 +278,7 @@ async def test_a_redactor_that_hangs_ends_with_the_deadline_and_the_effect_is_do
     clock = ManualClock()
     surface, component = vault(clock)
     agent = surface.connect(AGENT)
-    running = asyncio.create_task(agent.call(Vault.put, {"token": TOKEN}, id="one"))
+    running = asyncio.create_task(agent.call(Vault.put, {"serial": TOKEN}, id="one"))
     reading = asyncio.create_task(agent.call(Vault.read))
     await turns()
     clock.advance(5)
@@ -287,7 +287,7 @@ async def test_a_redactor_that_hangs_ends_with_the_deadline_and_the_effect_is_do
     clock.advance(5)
     error = failed(await running, "TIMEOUT")
     assert error.details["outcome"] == "done" and TOKEN not in repr(error)
-    assert await agent.call(Vault.put, {"token": TOKEN}, id="one") == await running and component.ran == 1
+    assert await agent.call(Vault.put, {"serial": TOKEN}, id="one") == await running and component.ran == 1
     await turns()
     clock.advance(10)  # the one for the journal hangs as well
     await turns()
@@ -326,7 +326,9 @@ async def test_a_plain_redactor_that_held_the_loop_beyond_the_deadline_is_a_time
 async def test_whatever_ends_a_call_while_its_output_is_redacted_says_that_it_is_done(how: str) -> None:
     surface, component = vault()
     mount = surface.mount(component2 := Vault(), "second")
-    running = asyncio.create_task(surface.connect(AGENT).call(Vault.put, {"token": TOKEN}, id="one", instance="second"))
+    running = asyncio.create_task(
+        surface.connect(AGENT).call(Vault.put, {"serial": TOKEN}, id="one", instance="second")
+    )
     await turns()
     assert component2.ran == 1 and not running.done() and component.ran == 0
     if how == "raise":
@@ -352,14 +354,14 @@ async def test_a_navigation_that_outlives_its_component_is_redacted_all_the_same
     await turns()
     mount.unmount()
     leaving.gates[PayloadReader.AGENT].set()
-    assert output(await running) == {"token": "***", "note": ""}
+    assert output(await running) == {"serial": "***", "note": ""}
     assert component.ran == 0
 
 
 @pytest.mark.requirement("3.1-redact-is-in-the-contract")
 def test_the_contract_says_which_capabilities_have_a_redactor() -> None:
     class Plain(Component, type="settings"):
-        """Settings with a token."""
+        """Settings with a serial."""
 
         @action
         def quiet(self) -> str:
@@ -372,7 +374,7 @@ def test_the_contract_says_which_capabilities_have_a_redactor() -> None:
     recorded = authority_of(Plain)
 
     class Edited(Component, type="settings"):
-        """Settings with a token."""
+        """Settings with a serial."""
 
         @action
         def quiet(self) -> str:
@@ -420,10 +422,10 @@ class Closet(Component, type="closet"):
     def __init__(self) -> None:
         self.asked = 0
         self.before: Callable[[], None] = lambda: None
-        self.answer: object = {"token": "***"}
+        self.answer: object = {"serial": "***"}
 
     @action(audit="full")
-    def put(self, token: str) -> None:
+    def put(self, serial: str) -> None:
         """Put."""
 
     @put.precondition
@@ -436,7 +438,7 @@ class Closet(Component, type="closet"):
         return self.answer
 
     @action(audit="full")
-    def hide(self, token: str) -> None:
+    def hide(self, serial: str) -> None:
         """Hide."""
 
     @hide.precondition
@@ -462,7 +464,7 @@ async def test_where_the_component_had_gone_no_redactor_is_asked_and_no_payload_
         surface.snapshot(AGENT)
 
     closet.before = leave
-    failed(await surface.connect(AGENT).call(capability, {"token": TOKEN}), "COMPONENT_UNMOUNTED")
+    failed(await surface.connect(AGENT).call(capability, {"serial": TOKEN}), "COMPONENT_UNMOUNTED")
     entry = journal(surface)[-1]
     assert (entry.payload, closet.asked) == (False, 0)
     assert entry.dropped == "the component had gone before its redactor could be asked"
@@ -475,7 +477,7 @@ async def test_what_a_redactor_gives_the_journal_and_is_no_json_is_not_kept() ->
     closet = Closet()
     surface.mount(closet)
     closet.answer = object()
-    assert output(await surface.connect(AGENT).call(Closet.put, {"token": TOKEN})) is None
+    assert output(await surface.connect(AGENT).call(Closet.put, {"serial": TOKEN})) is None
     entry = journal(surface)[-1]
     assert (entry.input, closet.asked) == (None, 1)
     assert str(entry.dropped).startswith("input: what the redactor returned is no JSON: ")
@@ -487,7 +489,7 @@ def test_a_call_that_ends_outside_its_loop_asks_no_async_redactor() -> None:
         """Something slow."""
 
         @action(audit="full")
-        async def put(self, token: str) -> None:
+        async def put(self, serial: str) -> None:
             """Put."""
             await asyncio.Event().wait()
 
@@ -500,7 +502,7 @@ def test_a_call_that_ends_outside_its_loop_asks_no_async_redactor() -> None:
     surface.mount(Slow())
 
     async def begin() -> "asyncio.Task[Outcome]":
-        running = asyncio.create_task(surface.connect(AGENT).call(Slow.put, {"token": TOKEN}))
+        running = asyncio.create_task(surface.connect(AGENT).call(Slow.put, {"serial": TOKEN}))
         await turns()
         return running
 

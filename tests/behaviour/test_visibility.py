@@ -47,7 +47,7 @@ class Vault(Component, type="vault", policies=(require_grant("keys"),)):
     """A vault."""
 
     @action
-    def open(self, code: int) -> None:
+    def open(self, door: int) -> None:
         """Open."""
 
     @observation
@@ -109,17 +109,17 @@ def requests(id: str, registration: str, surface: Surface) -> list[Invocation]:
     old = "reg_" + "x" * 22
     return [
         Invocation(id),
-        Invocation(id, {"code": 1}),
-        Invocation(id, {"code": "bad", "unknown": None}),
-        Invocation(id, {"code": 1}, registration=old),
-        Invocation(id, {"code": 1}, registration=registration),
+        Invocation(id, {"door": 1}),
+        Invocation(id, {"door": "bad", "unknown": None}),
+        Invocation(id, {"door": 1}, registration=old),
+        Invocation(id, {"door": 1}, registration=registration),
         Invocation(id, instance="default"),
         Invocation(id, instance="vault/default"),
         Invocation(id, instance="nowhere"),
         Invocation(id, surface_id="srf_other"),
         Invocation(id, surface_id=surface.surface_id, surface_version="99"),
         Invocation(id, confirmation="cnf_made_up"),
-        Invocation(id, {"code": 1}, instance="default", registration=registration, surface_version="1"),
+        Invocation(id, {"door": 1}, instance="default", registration=registration, surface_version="1"),
         Invocation(id, cast(Any, ["no object"])),
         Invocation(id, {"text": "x" * 70_000}),
         Invocation(id, correlation_id="c-1"),

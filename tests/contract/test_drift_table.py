@@ -114,8 +114,8 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
 
     search = reference("domain:devices.search")
 
-    @action(sensitive=("token",), untrusted=True, meta={"icon": "key"})
-    def join(self, token: str, team: str) -> str:
+    @action(sensitive=("ticket",), untrusted=True, meta={"icon": "key"})
+    def join(self, ticket: str, team: str) -> str:
         """Join a team."""
         return team
 
@@ -356,15 +356,15 @@ TABLE = (
     ),
     edit(
         "a field is no longer sensitive",
-        'sensitive=("token",), ',
+        'sensitive=("ticket",), ',
         "",
         "view:devices.table.join sensitive",
         WIDENING,
     ),
     edit(
         "one field more is sensitive",
-        'sensitive=("token",)',
-        'sensitive=("token", "team")',
+        'sensitive=("ticket",)',
+        'sensitive=("ticket", "team")',
         "view:devices.table.join sensitive",
         NARROWING,
     ),
@@ -409,6 +409,13 @@ TABLE = (
         '@action(effect="navigation", timeout=4, tags=("moves",), title="Open", untrusted=True)',
         "view:devices.table.open untrusted",
         NARROWING,
+    ),
+    edit(
+        "a denied name is allowed",
+        'may_vary=("colour",))\n    def paint(self, colour: str, layer: str)',
+        'may_vary=("colour",), allow_names={"css": "a layer"})\n    def paint(self, colour: str, layer: str, css: str)',
+        "view:devices.table.paint allow_names",
+        WIDENING,
     ),
     edit(
         "run again when it fails",

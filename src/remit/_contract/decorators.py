@@ -59,6 +59,7 @@ def observation(
     retry: Retry | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
+    allow_names: Mapping[str, str] | None = None,
 ) -> ObservationDecorator: ...
 def observation(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -80,6 +81,7 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     retry: Retry | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
+    allow_names: Mapping[str, str] | None = None,
 ) -> Observation[S, P, R] | ObservationDecorator:
     """Make a method an observation: it reads the view, changes nothing and declares what it returns (SPEC 3.11).
 
@@ -89,7 +91,8 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     output and the note hold text from outside the organisation, a collection names the fields of the output that do
     (SPEC 3.14); `meta` is a literal dict of JSON, at most 2,048 bytes, that remit carries and never reads (SPEC 3.3).
     `input` and `output` are literal JSON Schema of the subset in place of type hints: the method then takes one
-    parameter for the whole input, a dict, and returns JSON (SPEC 3.5).
+    parameter for the whole input, a dict, and returns JSON (SPEC 3.5). `allow_names` says, name by name, why a property
+    whose name is denied (SPEC 11.10) is harmless.
     Everything is judged when the class is created, with the place.
     """
     options = written_options(locals())
@@ -133,6 +136,7 @@ def action(
     record: str | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
+    allow_names: Mapping[str, str] | None = None,
 ) -> ActionDecorator: ...
 def action(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -164,6 +168,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     record: str | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
+    allow_names: Mapping[str, str] | None = None,
 ) -> Action[S, P, R] | ActionDecorator:
     """Make a method an action: it changes the view, `local-state` unless `effect="navigation"` is said (SPEC 3.4).
 
@@ -174,7 +179,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     free when approving for the session (SPEC 7.9), `sensitive` fields whose values are neither shown nor kept (7.2).
     `record` makes it one for all rows of a kind: it names the parameter that is the id of the row, an agent sends it as
     `record`, and `@x.records` says which rows may be reached now (SPEC 11.6).
-    `untrusted`, `meta`, `input` and `output` are as for observations (SPEC 3.14, 3.3, 3.5).
+    `untrusted`, `meta`, `input`, `output` and `allow_names` are as for observations (SPEC 3.14, 3.3, 3.5, 11.10).
     Everything is judged when the class is created, with the place.
     """
     options = written_options(locals())

@@ -28,7 +28,8 @@ class Options:
 
     `timeout` and `spend_time` are seconds; `reason` says why a level is below its default; `may_vary` and `sensitive`
     name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside;
-    `input` and `output` are JSON Schema instead of type hints; `record` names the parameter that is a row's id.
+    `input` and `output` are JSON Schema instead of type hints; `record` names the parameter that is a row's id;
+    `allow_names` says why a denied name is harmless.
     """
 
     name: str | None = None
@@ -57,6 +58,7 @@ class Options:
     record: str | None = None
     input: object = None
     output: object = None
+    allow_names: object = None
 
 
 _NAMES: Final = tuple(each.name for each in fields(Options))

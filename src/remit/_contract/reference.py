@@ -114,6 +114,7 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     overridable: Iterable[str] = (),
     concurrency: Concurrency | None = None,
     retry: Retry | None = None,
+    allow_names: Mapping[str, str] | None = None,
 ) -> Reference:
     """Offer the backend operation `domain:<path>` while the component is mounted.
 
@@ -124,8 +125,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     are neither shown nor kept (SPEC 3.3, 3.4, 7.2). `overridable` names bound fields that stay in the agent's schema,
     optional: what the agent sends wins, else the view fills them (SPEC 10.3). Calls of one operation and
     registration take turns unless `concurrency` says otherwise; `retry` is for what is idempotent, and the backend gets
-    one idempotency key for all attempts (SPEC 6.6, 6.13). `untrusted` and `meta` are as for observations (SPEC
-    3.14, 3.3).
+    one idempotency key for all attempts (SPEC 6.6, 6.13). `untrusted`, `meta` and `allow_names` are as for
+    observations (SPEC 3.14, 3.3, 11.10).
     """
     options = written_options(locals())
     return Reference(id, options, place_of_caller())

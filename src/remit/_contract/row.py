@@ -9,6 +9,7 @@ from remit._contract.binding import heads, unbound
 from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration, check_untouched, declaration_of, described
 from remit._contract.concurrency import concurrency_block, concurrency_of
+from remit._contract.denied import allowed_block
 from remit._contract.marks import marks_of, untrusted_of
 from remit._contract.operation import OperationRecord
 from remit._contract.options import (
@@ -155,6 +156,7 @@ def _method_row(
     block["output"] = cast(Json, schema)
     block |= marks_of(at, options, capability.effect, level.confirmation, (own, own))
     block |= untrusted_of(at, options, block["output"], notes="note" in capability.attached)
+    block |= allowed_block(at, options, own, block["output"])
     return CapabilityRow(
         attribute=attribute,
         sealed=(capability,),
@@ -202,6 +204,7 @@ def _reference_row(
     bound = heads(reference.bindings)
     block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas, bound)
     block |= untrusted_of(at, reference.options, block["output"], notes="note" in reference.attached)
+    block |= allowed_block(at, reference.options, block["input"], block["output"])
     return CapabilityRow(
         attribute=attribute,
         sealed=(reference,),

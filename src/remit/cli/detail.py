@@ -46,6 +46,7 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     for name, schema in _properties(output).items():
         yield f"output {name}", _shape(schema)
     yield "from outside", "all it says" if line.untrusted is True else ", ".join(line.untrusted or ())
+    yield from (("allowed name", f"{name}: {why}") for name, why in _allowed(block))
     yield "audit", line.audit
     yield "turns", line.turns or ""
     yield "attempts", str(line.attempts) if line.attempts > 1 else ""
@@ -69,6 +70,11 @@ def as_offered(record: OperationRecord) -> str:
 
 def _shape(schema: Json) -> str:
     return phrase(schema) if isinstance(schema, dict) and "$ref" not in schema else "an object"
+
+
+def _allowed(block: Block) -> Iterator[tuple[str, Json]]:
+    allowed = block.get("allow_names")
+    yield from allowed.items() if isinstance(allowed, dict) else ()
 
 
 def _said(block: Block, field: str) -> str:

@@ -205,6 +205,12 @@ def _untrusted(before: Json, after: Json) -> Classes:
     return _fewer_is_wider(before, after)
 
 
+def _allowed_names(before: Json, after: Json) -> Classes:
+    """A denied name that is allowed is wider; another reason for it is words (SPEC 11.10)."""
+    olds, news = (frozenset(each) if isinstance(each, dict) else frozenset[str]() for each in (before, after))
+    return _either(bool(news - olds), WIDENING) | _either(bool(olds - news), NARROWING) or NEUTRAL
+
+
 def _targets(before: Json, after: Json) -> Classes:
     """One build more is wider; whether a contract names its builds at all is nobody's permission."""
     return NEUTRAL if before is None or after is None else _more_is_wider(before, after)
@@ -264,6 +270,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "record": _record,
         "untrusted": _untrusted,
         "meta": _neutral,
+        "allow_names": _allowed_names,
         "targets": _targets,
     }
 )

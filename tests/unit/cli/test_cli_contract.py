@@ -200,6 +200,20 @@ def test_inspect_shows_what_may_vary_and_what_is_withheld(root: Path) -> None:
     assert "policies require-grant:fleet; withheld: key" in noted
 
 
+@pytest.mark.requirement("11.10-an-allowed-name-has-a-reason")
+def test_inspect_of_one_tells_which_denied_names_are_allowed_and_why(root: Path) -> None:
+    allowed = APP.replace(
+        '    @action(doors=("embedded",))\n',
+        '    @action(allow_names={"code": "printed on every parcel"})\n'
+        "    def track(self, code: str) -> None:\n"
+        '        """Show a parcel."""\n\n'
+        '    @action(doors=("embedded",))\n',
+    )
+    (root / "app.py").write_text(allowed, encoding="utf-8")
+    ran = run(root, "inspect", "view:devices.table.track")
+    assert ran.exit_code == 0 and "allowed name" in ran.stdout and "code: printed on every parcel" in ran.stdout
+
+
 @pytest.mark.requirement("13.2-complete-or-exit-2")
 @pytest.mark.parametrize("mark", ["may_vary", "sensitive"])
 def test_a_computed_mark_is_a_finding(root: Path, mark: str) -> None:

@@ -61,8 +61,9 @@ class Table(
         concurrency="instance",
         blocking=True,
         retry=Retry(attempts=2),
-        input={"type": "object"},
+        input={"type": "object", "properties": {"code": {"type": "string"}}},
         output={"type": "integer"},
+        allow_names={"code": "printed on every parcel"},
     )
     def read_state(self, given: dict) -> int:
         return 1
@@ -104,7 +105,7 @@ class Table(
     def put(self, given: dict) -> str:
         return given["text"]
 
-    @action(sensitive=("secret",))
+    @action(sensitive=("secret",), allow_names={"secret": "what a riddle asks for"})
     def sign(self, secret: str) -> None:
         """Sign in."""
 
@@ -126,6 +127,7 @@ class Table(
         meta={"icon": "off"},
         untrusted=True,
         sensitive=("secret",),
+        allow_names={"secret": "what a riddle asks for"},
         overridable=("reason",),
         concurrency="capability",
         retry=Retry(attempts=2),
@@ -144,6 +146,21 @@ class Table(
 @pytest.mark.requirement("13.6-what-is-unweighed-is-wide")
 def test_a_field_without_a_rule_is_widening_and_breaking() -> None:
     assert weigh("something new", None, True) == UNKNOWN
+
+
+@pytest.mark.requirement("11.10-an-allowed-name-has-a-reason")
+@pytest.mark.parametrize(
+    ("before", "after", "classes"),
+    [
+        (None, {"code": "printed"}, {Drift.WIDENING}),
+        ({"code": "printed"}, {"code": "printed", "css": "one layer"}, {Drift.WIDENING}),
+        ({"code": "printed"}, None, {Drift.NARROWING}),
+        ({"code": "printed"}, {"css": "one layer"}, {Drift.WIDENING, Drift.NARROWING}),
+        ({"code": "printed"}, {"code": "shown on the parcel"}, {Drift.NEUTRAL}),
+    ],
+)
+def test_one_more_denied_name_that_is_allowed_is_wider(before: Json, after: Json, classes: set[Drift]) -> None:
+    assert weigh("allow_names", before, after) == classes
 
 
 @pytest.mark.requirement("13.6-what-is-unweighed-is-wide")
