@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 import mcp_types as types
 import pytest
 from mcp.client import Client
+from mcp.shared.exceptions import MCPError
 from sse_starlette.sse import AppStatus, EventSourceResponse
 
-from remit import ManualClock, Surface
+from remit import Limits, ManualClock, Surface
 from tests.adapters.site import (
     AUDITOR,
     COUNT,
@@ -272,6 +273,18 @@ class TestNotices:
             async with site.client("auto", token=token) as client, client.listen(tools_list_changed=True) as stream:
                 clock.advance(60)
                 assert [event async for event in stream] == []
+
+    @pytest.mark.requirement("17-streams")
+    async def test_no_more_streams_than_the_limit_listen(self) -> None:
+        async with serving(Limits(streams=2)) as site, site.client("auto", token=site.token()) as client:
+            async with client.listen(tools_list_changed=True) as first, client.listen(tools_list_changed=True):
+                with pytest.raises(MCPError, match=r"at most 2 streams of one client may be open: limits\.streams"):
+                    async with client.listen(tools_list_changed=True):
+                        pytest.fail("a third stream listens")
+                async with site.client("auto") as other, other.listen(tools_list_changed=True) as theirs:
+                    site.open()
+                    await anext(aiter(first))
+                    await anext(aiter(theirs))
 
     @pytest.mark.requirement("15.5-streams-are-closed")
     async def test_stopping_ends_a_listen_stream_deliberately(self, site: Site) -> None:

@@ -243,14 +243,17 @@ def test_a_door_where_something_can_be_changed_and_no_sink_hears_of_it_is_named(
 
 @pytest.mark.requirement("4.13-findings-limits")
 def test_each_loosened_safety_limit_is_named_and_no_tightened_one() -> None:
-    loosened = Limits(denials=30, decide_s=600, denial_final_s=1, input_bytes=70_000)
+    loosened = Limits(denials=30, decide_s=600, denial_final_s=1, input_bytes=70_000, gap_s=60, replay_s=1, streams=17)
     assert told(surface_of(limits=loosened)) == [
         ("loosened-limit", f"limits.{name} is {now}, looser than the default of {usual}", do(name))
         for name, now, usual in (
             ("input_bytes", "70,000", "65,536"),
             ("decide_s", "600", "120"),
             ("denials", "30", "3"),
+            ("gap_s", "60", "15"),
+            ("streams", "17", "16"),
             ("denial_final_s", "1", "600"),
+            ("replay_s", "1", "600"),
         )
     ]
     assert (

@@ -4,7 +4,7 @@ import pytest
 
 from remit import Component, Invocation, Limits, Refused, Surface, Unavailable, action, q
 from remit.policies import Deny, Policy, PolicyContext, RequireConfirmation, ReviewContext
-from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed
+from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, output
 
 
 class Page(Component, type="page"):
@@ -37,7 +37,7 @@ def test_a_note_is_cut_at_its_limit(most: int) -> None:
 
 
 @pytest.mark.requirement("17-texts-of-callers-and-notes")
-@pytest.mark.parametrize("most", [128, 4])
+@pytest.mark.parametrize("most", [128, 4, 200])
 async def test_a_correlation_id_over_its_limit_is_refused_naming_the_limit(most: int) -> None:
     surface = Surface(authority_of(Page), principal="operator", limits=Limits(correlation_id=most))
     surface.mount(Page())
@@ -45,6 +45,8 @@ async def test_a_correlation_id_over_its_limit_is_refused_naming_the_limit(most:
         await surface.invoke(Invocation("view:page.put", correlation_id="c" * (most + 1)), AGENT), "INVALID_INPUT"
     )
     assert f"`correlation_id` must be 1 to {most} characters" in str(error.details["issues"])
+    output(await surface.invoke(Invocation("view:page.put", correlation_id="c" * most), AGENT))
+    assert surface.audit(types=["invocation"])[-1].correlation_id == "c" * most
 
 
 @pytest.mark.requirement("3.12-authors-quote-values")

@@ -77,6 +77,7 @@ PROVEN = {
     "scope_patterns": U + "_session/test_delegation.py::test_what_no_token_may_say_is_refused_when_it_is_minted",
     "correlation_id": B + "test_limits.py::test_a_correlation_id_over_its_limit_is_refused_naming_the_limit",
     "events_backlog": B + "test_journal.py::test_an_overflowing_backlog_becomes_one_lost_event",
+    "streams": A + "test_door.py::test_no_more_streams_than_the_limit_listen",
     "sessions": U + "gateway/test_app.py::test_there_are_no_more_sessions_than_the_limit",
     "idle_session_s": U + "gateway/test_app.py::test_a_view_whose_client_never_came_is_closed",
     "hold_s": A + "test_confirmation.py::test_the_handshake_era_answers_plainly_after_one_hold",

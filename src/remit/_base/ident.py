@@ -6,6 +6,7 @@ from binascii import b2a_base64
 from typing import Final
 
 _CALLER_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_CORRELATION_ID: Final = re.compile(r"[A-Za-z0-9._-]+")
 _TOKEN_BYTES: Final = 16
 _TOKEN_CHARACTERS: Final = 22
 _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
@@ -22,6 +23,6 @@ def is_invocation_id(text: object) -> bool:
     return isinstance(text, str) and _CALLER_ID.fullmatch(text) is not None
 
 
-def is_correlation_id(text: object) -> bool:
-    """Say whether `text` may be a correlation id: 1 to 128 characters of `[A-Za-z0-9._-]` (SPEC 6.14)."""
-    return isinstance(text, str) and _CALLER_ID.fullmatch(text) is not None
+def is_correlation_id(text: object, most: int = 128) -> bool:
+    """Say whether `text` may be a correlation id: 1 to `most` characters of `[A-Za-z0-9._-]` (SPEC 6.14, 17)."""
+    return isinstance(text, str) and len(text) <= most and _CORRELATION_ID.fullmatch(text) is not None

@@ -29,9 +29,9 @@ class Limits:
     `standing_per_session` (approvals for the session). Network doors, per principal and consumer: `network_calls`,
     `network_writes` (what does more than read) within `network_s`; 0 switches one off. Store: `store_s` (waiting for
     its answer to a limit). Doors and sessions: `gap_s` (a view without its client), `token_s`, `scope_patterns`,
-    `correlation_id`, `events_backlog` (per listener), `sessions` (per process), `idle_session_s`, `hold_s` (a retry
-    waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`, `stop_s` (running calls when the process
-    stops). Blocking handlers: `threads` (per surface).
+    `correlation_id`, `events_backlog` (per listener), `streams` (per consumer), `sessions` (per process),
+    `idle_session_s`, `hold_s` (a retry waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`,
+    `stop_s` (running calls when the process stops). Blocking handlers: `threads` (per surface).
     """
 
     component_description: int = 500
@@ -97,6 +97,7 @@ class Limits:
     scope_patterns: int = 100
     correlation_id: int = 128
     events_backlog: int = 1_000
+    streams: int = 16
     sessions: int = 10_000
     idle_session_s: float = 1_800.0
     hold_s: float = 20.0

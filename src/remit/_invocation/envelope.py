@@ -33,7 +33,7 @@ def accept(call: Call, part: Part) -> None:
         raise Refusal(invalid_input([Issue(path="", message="`id` must be 1 to 128 characters of [A-Za-z0-9._-]")]))
     if request.correlation_id is not None:
         most = part.limits.correlation_id
-        if not is_correlation_id(request.correlation_id) or len(request.correlation_id) > most:
+        if not is_correlation_id(request.correlation_id, most):
             message = f"`correlation_id` must be 1 to {most} characters of [A-Za-z0-9._-]"
             raise Refusal(invalid_input([Issue(path="", message=message)]))
         call.correlation_id = request.correlation_id

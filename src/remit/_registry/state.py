@@ -108,13 +108,15 @@ class Registration:
         return self.component is not None
 
     def show_to(self, key: ConsumerKey, capabilities: frozenset[str]) -> None:
-        """Remember what of it this consumer has been shown; bounded, the rest is told NOT_FOUND later."""
+        """Remember what of it this consumer has been shown; whoever was shown it first is forgotten first."""
         known = self.shown.get(key)
         if known is not None:
             if not capabilities <= known:
                 self.shown[key] = known | capabilities
-        elif len(self.shown) < SHOWN_TO:
-            self.shown[key] = capabilities
+            return
+        if len(self.shown) >= SHOWN_TO:  # a bearer of each new token is a consumer of its own
+            del self.shown[next(iter(self.shown))]
+        self.shown[key] = capabilities
 
 
 class Bound:

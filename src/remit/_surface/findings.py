@@ -37,8 +37,13 @@ LOOSER_ABOVE: Final = (
     "standing_uses",
     "standing_per_session",
     "token_s",
+    "scope_patterns",
+    "known_s",
+    "gap_s",
+    "idle_session_s",
+    "streams",
 )
-LOOSER_BELOW: Final = ("denial_window_s", "denial_final_s", "probing_s", "network_s")
+LOOSER_BELOW: Final = ("denial_window_s", "denial_final_s", "probing_s", "network_s", "replay_s")
 
 
 class Slow:

@@ -59,4 +59,4 @@ async def test_no_more_consumers_are_remembered_of_a_mount_than_there_is_room_fo
         surface.snapshot(consumer)
     mount.unmount()
     codes = [failed(await surface.invoke(Invocation("view:safe.read"), each)).code for each in consumers]
-    assert codes == ["COMPONENT_UNMOUNTED", "COMPONENT_UNMOUNTED", "CAPABILITY_NOT_FOUND"]
+    assert codes == ["CAPABILITY_NOT_FOUND", "COMPONENT_UNMOUNTED", "COMPONENT_UNMOUNTED"]

@@ -30,7 +30,7 @@ class Caller:
         self._latest: Toolset | None = None
         lifetime = limits.decide_s + limits.spend_s
         self._unasked: Bounded[str, bool] = Bounded(limits.confirmations_per_surface, lifetime, clock)
-        self.notices = Notices(self._seen, self._watch)
+        self.notices = Notices(self._seen, self._watch, streams=limits.streams)
 
     @property
     def consumer(self) -> Consumer:

@@ -7,10 +7,10 @@ from typing import Final, Protocol
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import ListenHandler, ToolsListChanged
+from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ServerEvent
-from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResult
+from mcp_types import INTERNAL_ERROR, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
-STREAMS: Final = 16
 BACKLOG: Final = 64
 
 logger = logging.getLogger(__name__)
@@ -48,14 +48,21 @@ class Notices:
 
     `seen` says what a listing made now would show (any value that compares); `watch` starts to hear of possible changes
     and returns the end of it. Possible changes are coalesced per turn of the loop, and a notice goes out only when
-    `seen` differs from what the consumer was last told.
+    `seen` differs from what the consumer was last told. `streams` may listen at a time.
     """
 
-    def __init__(self, seen: Callable[[], object], watch: Callable[[Callable[[], None]], Callable[[], None]]) -> None:
+    def __init__(
+        self,
+        seen: Callable[[], object],
+        watch: Callable[[Callable[[], None]], Callable[[], None]],
+        *,
+        streams: int,
+    ) -> None:
         self._seen = seen
+        self._most = streams
         self._watch = watch
         self._bus = _Bus()
-        self._handler = ListenHandler(self._bus, max_subscriptions=STREAMS, max_buffered_events=BACKLOG)
+        self._handler = ListenHandler(self._bus, max_subscriptions=streams, max_buffered_events=BACKLOG)
         self._streams = 0
         self._legacy: dict[object, _Pump] = {}
         self._unwatch: Callable[[], None] | None = None
@@ -77,7 +84,12 @@ class Notices:
     async def listen(
         self, ctx: ServerRequestContext[object, object], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve one listen stream until its client or `close` ends it; only tool lists are announced."""
+        """Serve one listen stream until its client or `close` ends it; only tool lists are announced.
+
+        More than `limits.streams` of one consumer are refused (SPEC 17).
+        """
+        if self._streams >= self._most:
+            raise MCPError(INTERNAL_ERROR, f"at most {self._most} streams of one client may be open: limits.streams")
         wanted = params.notifications.model_copy(update={"resource_subscriptions": None})
         self._streams += 1
         self._begin()
