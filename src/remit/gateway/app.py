@@ -31,7 +31,7 @@ from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
 from remit.adapters.mcp.door import PATH as DOOR_PATH
 from remit.adapters.mcp.door import McpDoor
-from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
+from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard, Shared
 from remit.gateway.page_protocol.door import PATH as PAGE_PATH
 from remit.gateway.page_protocol.door import PageDoor
 from remit.gateway.pages.approvals import PATH as PAGES_PATH
@@ -194,12 +194,11 @@ class Gateway:
             self._door = McpDoor(
                 self._views, self._identify, decision_path=self._pages, clock=self._clock, limits=self._limits
             )
-        return Guard(self._door, self._hosts, local_only=self._local_only)
+        return self._shared(self._door)
 
     def door_routes(self) -> list[BaseRoute]:
         """The doors for agents: MCP at `/remit/mcp`, the page protocol below `/remit/page`; they hide nothing else."""
-        page = Guard(self._page, self._hosts, local_only=self._local_only)
-        return [Route(DOOR_PATH, endpoint=self.door()), Mount(PAGE_PATH, app=page)]
+        return [Route(DOOR_PATH, endpoint=self.door()), Mount(PAGE_PATH, app=self._shared(self._page))]
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """Wrap the outermost application: Host and Origin allow-list for http and websocket scopes."""
@@ -263,6 +262,9 @@ class Gateway:
             if session.connected
         ]
         return {"path": DOOR_PATH, "transport": "streamable-http", "page": PAGE_PATH, "views": views}
+
+    def _shared(self, door: ASGIApp) -> ASGIApp:
+        return Guard(Shared(door, self._hosts), self._hosts, local_only=self._local_only)
 
     def _switch(self, consumer: Consumer | None, capability: str | None, *, suspended: bool) -> None:
         target = target_of(consumer, capability, self._authority)

@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -14,6 +15,8 @@ from remit._base.text import clean_line
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 """The hosts of this machine, on any port."""
 
+_METHODS: Final = ("GET", "POST", "DELETE")
+_EXPOSED: Final = ("Mcp-Session-Id", "WWW-Authenticate")
 _SHOWN: Final = 100
 _FORBIDDEN, _MISDIRECTED = 403, 421
 _POLICY_VIOLATION: Final = 1008
@@ -82,6 +85,21 @@ class Guard:
         if any(not self._hosts.allows_origin(origin) for origin in origins):
             return _answer(_FORBIDDEN, "Origin", origins)
         return None
+
+
+class Shared(CORSMiddleware):
+    """Lets pages on allowed origins read a door's answers: their preflights are answered before any token is asked for.
+
+    No cookie travels along: a door reads the bearer token alone, so nothing is allowed with credentials.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
+        super().__init__(app, allow_methods=_METHODS, allow_headers=("*",), expose_headers=_EXPOSED)
+        self._hosts = hosts
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        """Say whether an Origin is http or https on an allowed host."""
+        return self._hosts.allows_origin(origin)
 
 
 def _is_local(scope: Scope) -> bool:
