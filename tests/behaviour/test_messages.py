@@ -10,6 +10,7 @@ import pytest
 
 from remit import (
     Approved,
+    Authority,
     BackendError,
     Component,
     ConfirmationView,
@@ -17,6 +18,7 @@ from remit import (
     Decider,
     DefinitionError,
     Denied,
+    ManualClock,
     Principal,
     Procedures,
     Restrict,
@@ -25,6 +27,7 @@ from remit import (
     parallel,
     reference,
 )
+from remit.compiler import compile_app
 from remit.explain import explain
 from remit.policies import (
     Deny,
@@ -174,6 +177,12 @@ MADE: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Approved(by=OPERATOR, standing="a"), TypeError, "standing= is a collection of field names"),
     (lambda: Approved(by=OPERATOR, standing=[7]), TypeError, "an entry of standing= is text, not int"),  # type: ignore[list-item]
     (lambda: Denied(by=7), TypeError, "7 is no Decider"),  # type: ignore[arg-type]
+    (lambda: ManualClock(7), TypeError, "ManualClock(start) is an aware datetime, not int"),  # type: ignore[arg-type]
+    (lambda: ManualClock().advance("1"), TypeError, "takes a number of seconds, not str"),  # type: ignore[arg-type]
+    (lambda: ManualClock().advance(float("nan")), ValueError, "time does not go backwards, nor to no end"),
+    (lambda: Authority.load(7), TypeError, "Authority.load takes a path, or beside="),  # type: ignore[arg-type]
+    (lambda: Authority.load(beside=7), TypeError, "do  Authority.load(beside=__file__)"),  # type: ignore[arg-type]
+    (lambda: compile_app(7), TypeError, "takes the path of the program, not int\n  do  compile_app(__file__)"),  # type: ignore[arg-type]
     (lambda: Denied(by=OPERATOR, reason=7), TypeError, "deny(reason=…) is text, not int"),  # type: ignore[arg-type]
 ]
 

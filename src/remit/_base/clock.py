@@ -2,6 +2,7 @@
 
 import asyncio
 import heapq
+import math
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -88,6 +89,8 @@ class ManualClock:
     __slots__ = ("_elapsed", "_order", "_start", "_timers", "_zone")
 
     def __init__(self, start: datetime | None = None, *, zone: tzinfo = UTC) -> None:
+        if start is not None and not isinstance(start, datetime):
+            raise TypeError(f"ManualClock(start) is an aware datetime, not {type(start).__name__}")
         if start is not None and start.tzinfo is None:
             raise ValueError("start needs a time zone")
         self._start = datetime(2026, 1, 1, 12, tzinfo=UTC) if start is None else start.astimezone(UTC)
@@ -118,11 +121,13 @@ class ManualClock:
     def advance(self, seconds: float) -> None:
         """Move time forward, running what becomes due, each at its own time; timers set meanwhile count.
 
-        Negative seconds are a `ValueError`. What a callback raises leaves through here, with the clock at that
-        callback's time.
+        Negative and infinite seconds are a `ValueError`. What a callback raises leaves through here, with the clock at
+        that callback's time.
         """
-        if seconds < 0:
-            raise ValueError("time does not go backwards")
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+            raise TypeError(f"advance(seconds) takes a number of seconds, not {type(seconds).__name__}")
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"time does not go backwards, nor to no end: {seconds} s")
         end = self._elapsed + seconds
         while self._timers and self._timers[0].due <= end:
             timer = heapq.heappop(self._timers)

@@ -63,7 +63,8 @@ class Authority:
         RuntimeError: a development contract in production. Inside the compiler's child nothing is read and the
         authority is pending.
         """
-        if (path is None) == (beside is None):
+        given = beside if path is None else path
+        if (path is None) == (beside is None) or not isinstance(given, str | os.PathLike):
             raise TypeError("Authority.load takes a path, or beside=\n  do  Authority.load(beside=__file__)")
         if os.environ.get(COMPILING) == "1":
             return cls(None)

@@ -26,6 +26,10 @@ def compile_app(file: str) -> Authority:
         raise _refused("while the compiler imports this program")
     if os.environ.get("REMIT_ENV") == "production":
         raise _refused("with REMIT_ENV=production")
+    if not isinstance(file, str | os.PathLike):
+        raise TypeError(
+            f"compile_app(file) takes the path of the program, not {type(file).__name__}\n  do  compile_app(__file__)"
+        )
     refuse_without_docstrings()
     path = Path(file).resolve()
     root, entry = _entry(path)
