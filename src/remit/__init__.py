@@ -26,6 +26,7 @@ from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._model.retry import Retry
 from remit._model.standing import StandingApproval, StandingOffer
+from remit._model.trace import Trace
 from remit._policy.guard import Accept, Candidate, Reject, Restrict
 from remit._surface.connection import Connection
 from remit._surface.from_thread import SurfaceFromThread
@@ -90,6 +91,7 @@ __all__ = [
     "Surface",
     "SurfaceFinding",
     "SurfaceFromThread",
+    "Trace",
     "Unavailable",
     "action",
     "key",

@@ -230,9 +230,10 @@ class Site:
         asked: "Asked | None" = None,
         heard: "Heard | None" = None,
         read_timeout: float = PATIENCE_S,
+        **more: str,
     ) -> AsyncIterator[Client]:
-        """The official client, set up the plain way: a header, and a time limit that only a hang reaches."""
-        headers = {"Authorization": f"Bearer {self.token() if token is None else token}"}
+        """The official client, set up the plain way: a header and `more`, and a time limit that only a hang reaches."""
+        headers = {"Authorization": f"Bearer {self.token() if token is None else token}", **more}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(PATIENCE_S, read=read_timeout)) as http,
             Client(
@@ -319,12 +320,18 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def serving(
-    limits: Limits | None = None, clock: ManualClock | None = None, more: tuple[type[Component], ...] = ()
+    limits: Limits | None = None,
+    clock: ManualClock | None = None,
+    more: tuple[type[Component], ...] = (),
+    **given: Any,
 ) -> AsyncIterator[Site]:
-    """The application on a real port, stopped the way a server stops; `more` are components `more.…`."""
+    """The application on a real port, stopped the way a server stops.
+
+    `more` are components `more.…`, `given` is for the gateway.
+    """
     backend = Backend()
     procedures = backend.procedures()
-    gateway = Gateway(authority_of(procedures, *more), procedures=procedures, limits=limits, clock=clock)
+    gateway = Gateway(authority_of(procedures, *more), procedures=procedures, limits=limits, clock=clock, **given)
     site = Site(gateway, backend)
 
     @asynccontextmanager

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from remit import BackendError, Component, Context, Failed, ManualClock, Principal, Retry, Surface, reference
+from remit import BackendError, Component, Context, Failed, ManualClock, Principal, Retry, Surface, Trace, reference
 from remit.procedures.openapi import Answer, CircuitState, Credentials, OpenAPI, Operation
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 from tests.unit.procedures.openapi_echo import serving
@@ -121,6 +121,17 @@ async def test_the_backend_gets_the_approved_input_once_with_a_key_that_is_not_t
         assert len(key) >= 32 and "mine" not in key
         assert output(await agent.call("domain:read", {"q": "x"})) == {"ok": True}
         assert "idempotency-key" not in backend.headers
+
+
+@pytest.mark.requirement("6.14-the-backend-continues-the-trace")
+async def test_a_backend_is_sent_the_span_of_the_call_and_none_that_is_only_a_link(backend: Backend) -> None:
+    span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async with surface_over(catalogue_of(backend.url)) as surface:
+        agent = surface.connect(AGENT)
+        for trace, sent in ((Trace(span), span), (Trace(span, linked=True), None), (None, None)):
+            output(await agent.call("domain:read", {"q": "x"}, trace=trace))
+            assert backend.headers.get("traceparent") == sent
+            assert not {"tracestate", "baggage"} & backend.headers.keys()
 
 
 @pytest.mark.requirement("10.2-a-method-promises-nothing")

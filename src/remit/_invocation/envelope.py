@@ -8,6 +8,7 @@ from remit._base.ident import is_correlation_id, is_invocation_id
 from remit._base.limits import Limits
 from remit._invocation.call import Call
 from remit._model.request import Invocation
+from remit._model.trace import Trace
 from remit.errors import Issue, Refusal, invalid_input
 
 
@@ -18,7 +19,7 @@ class Part:
     limits: Limits
 
 
-_TEXTS = tuple(f.name for f in fields(Invocation) if f.name not in {"input", "capability_id"})
+_TEXTS = tuple(f.name for f in fields(Invocation) if f.name not in {"input", "capability_id", "trace"})
 _texts = attrgetter(*_TEXTS)
 
 
@@ -37,6 +38,8 @@ def accept(call: Call, part: Part) -> None:
             message = f"`correlation_id` must be 1 to {most} characters of [A-Za-z0-9._-]"
             raise Refusal(invalid_input([Issue(path="", message=message)]))
         call.correlation_id = request.correlation_id
+    if request.trace is not None and not isinstance(request.trace, Trace):
+        raise Refusal(invalid_input([Issue(path="", message="`trace` must be a Trace")]))
     try:
         value, canonical = take({} if request.input is None else request.input, max_bytes=part.limits.input_bytes)
     except NotJson as error:

@@ -203,6 +203,7 @@ def _context(call: Call, part: Part) -> Context:
         cancelled=call.signal,
         evidence=None if call.approval is None else call.approval.id,
         idempotency_key=part.idempotency_key(call),
+        trace=call.request.trace,
         reporter=_reporter(call, part),
     )
 

@@ -248,6 +248,7 @@ def _journal(call: Call, error: AgentError | None, part: Part, reason: Reason, h
         output=kept.output,
         dropped=kept.dropped,
         cause=reason.cause,
+        about=call.request.trace,
     )
 
 

@@ -14,6 +14,7 @@ from remit._base.closed import one_of
 from remit._journal.about import ListingCounts, Place
 from remit._journal.sinks import Sinks
 from remit._model.effects import Audit
+from remit._model.trace import Trace
 from remit._schema.repair import Repair
 from remit.errors import ErrorCode, Happened
 
@@ -78,7 +79,7 @@ class AuditEntry:
     the level `full` only, as the author's redactor left them, when their canonical form has at most 8,192 bytes and the
     journal's room for payloads still holds them; `payload` says whether they are, `dropped` why something is not.
     `component` and `instance` stand in the entries of registrations, which the other
-    entries name by `registration`.
+    entries name by `registration`. `traceparent` is the span a call was made in, `linked` if that is from outside.
     """
 
     sequence: int
@@ -91,6 +92,8 @@ class AuditEntry:
     capability: str | None = None
     invocation: str | None = None
     correlation_id: str | None = None
+    traceparent: str | None = None
+    linked: bool = False
     consumer: Key | None = None
     principal: str | None = None
     tenant: str | None = None
@@ -152,6 +155,7 @@ class _Payload(NamedTuple):
         return len(self.input or b"") + len(self.output or b"")
 
 
+About: TypeAlias = Place | ListingCounts | Trace
 _NO_PAYLOAD: Final = _Payload()
 
 
@@ -176,7 +180,7 @@ class _Raw(NamedTuple):
     outcome: Happened | None
     contract_hash: str | None
     cause: str | None
-    about: Place | ListingCounts | None
+    about: About | None
 
 
 _Values: TypeAlias = tuple[
@@ -200,7 +204,7 @@ _Values: TypeAlias = tuple[
     Happened | None,
     str | None,
     str | None,
-    Place | ListingCounts | None,
+    About | None,
 ]
 
 
@@ -248,7 +252,7 @@ class AuditLog:
         output: bytes | None = None,
         dropped: str | None = None,
         cause: BaseException | None = None,
-        about: Place | ListingCounts | None = None,
+        about: About | None = None,
     ) -> None:
         """Add an entry. `principal` is (tenant, id); `input` and `output` are canonical bytes.
 
@@ -346,6 +350,8 @@ class AuditLog:
             code=raw.code,
             why=raw.why,
             repairs=raw.repairs,
+            traceparent=raw.about.traceparent if isinstance(raw.about, Trace) else None,
+            linked=isinstance(raw.about, Trace) and raw.about.linked,
             listing=raw.about if isinstance(raw.about, ListingCounts) else None,
             votes=tuple(vote if isinstance(vote, AuditVote) else _plain(vote) for vote in raw.votes),
             policy_ms=_milliseconds(raw.durations.policy),

@@ -9,6 +9,7 @@ from remit._base.clock import Clock
 from remit._model.consumer import Consumer, Principal
 from remit._model.descriptor import Descriptor
 from remit._model.progress import Reporter
+from remit._model.trace import Trace
 
 
 class CancelSignal(Protocol):
@@ -85,8 +86,9 @@ class Context:
     """The call a handler or function serves; recognised by annotation, never by name.
 
     `evidence` is the id of the request or standing approval that this run uses up, or None. `idempotency_key` is for
-    backends: it is equal for repeats of one invocation and tells nothing of the agent's own id (SPEC 10.4). `reporter`
-    is where `progress` goes, None when nobody listens.
+    backends: it is equal for repeats of one invocation and tells nothing of the agent's own id (SPEC 10.4). `trace` is
+    the span the call was made in; unless it is `linked`, work for this call belongs below it (SPEC 6.14). `reporter` is
+    where `progress` goes, None when nobody listens.
     """
 
     capability: str
@@ -98,6 +100,7 @@ class Context:
     cancelled: CancelSignal
     evidence: str | None
     idempotency_key: str
+    trace: Trace | None = None
     reporter: Reporter | None = field(default=None, repr=False, compare=False)
 
     def progress(self, done: float, total: float | None = None, text: str | None = None) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from remit._model.trace import Trace
+
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
@@ -10,7 +12,8 @@ class Invocation:
 
     `id` is the caller's own invocation id (1 to 128 of `[A-Za-z0-9._-]`), made when absent; `instance` may be written
     `type/instance`; `registration`, `surface_id` and `surface_version` pin what the caller was shown; `confirmation` is
-    evidence. Values are checked by the pipeline, never here: an agent's mistake must come back as a value.
+    evidence; `trace` is the span it was made in. Values are checked by the pipeline, never here: a mistake of an agent
+    must come back as a value.
     """
 
     capability_id: str
@@ -22,6 +25,7 @@ class Invocation:
     surface_version: str | None = None
     confirmation: str | None = None
     correlation_id: str | None = None
+    trace: Trace | None = None
 
 
 def check_invocation(invocation: object) -> None:

@@ -9,6 +9,7 @@ from remit._model.outcome import Outcome
 from remit._model.port import SurfacePort
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
+from remit._model.trace import Trace
 from remit._toolset.direct import Toolset
 from remit._toolset.meta import MetaToolset
 
@@ -48,11 +49,12 @@ class Connection:
         id: str | None = None,
         timeout: float | None = None,
         progress: ProgressListener | None = None,
+        trace: Trace | None = None,
     ) -> Outcome:
         """Call a capability by id, or by the class attribute that stands for it; never raises for a refusal.
 
         `confirmation` is evidence, `id` repeats an earlier invocation, `timeout` is in seconds (at most 600),
-        `progress` hears how far the running code says it has come (SPEC 6.10).
+        `progress` hears how far the running code says it has come (SPEC 6.10), `trace` is the span it is made in.
         """
         capability_id = named_id(capability)
         request = Invocation(
@@ -62,6 +64,7 @@ class Connection:
             instance=instance,
             registration=registration,
             confirmation=confirmation,
+            trace=trace,
         )
         return await self._port.invoke(request, self.consumer, timeout=timeout, progress=progress)
 

@@ -11,6 +11,7 @@ from remit._model.consumer import Consumer
 from remit._model.port import SurfacePort
 from remit._model.progress import ProgressListener
 from remit._model.request_view import ConfirmationStatus
+from remit._model.trace import Trace
 from remit._toolset.result import ToolResult
 
 ENDED: Final = frozenset({ConfirmationStatus.DENIED, ConfirmationStatus.EXPIRED, ConfirmationStatus.CANCELLED})
@@ -30,6 +31,7 @@ class ToolCall:
     surface_version: str | None = None
     confirmation: str | None = None
     correlation_id: str | None = None
+    trace: Trace | None = None
 
 
 class Calling(Protocol):

@@ -248,6 +248,7 @@ class Toolset:
             surface_version=call.surface_version,
             confirmation=call.confirmation,
             correlation_id=call.correlation_id,
+            trace=call.trace,
         )
         return _Target(invocation=invocation, listed=listed, present=names.pins, surface_id=snapshot.surface_id)
 

@@ -184,6 +184,7 @@ class MetaToolset:
             surface_version=call.surface_version,
             confirmation=call.confirmation,
             correlation_id=call.correlation_id,
+            trace=call.trace,
         )
         return _Aim(invocation=invocation, candidates=candidates, present=present)
 

@@ -53,7 +53,8 @@ class Gateway:
     without them both have a key that lives as long as the process, which a durable store refuses (SPEC 7.1).
     `allowed_hosts` are the names under which the application may be asked for (`app.example`, or `app.example:8443` for
     one port); with a development contract or a development key they count for nothing, and only this machine is
-    answered, on loopback. A pending authority (while the contract is being compiled) is accepted; no view opens then.
+    answered, on loopback. With `trust_traceparent` calls through a network door continue the trace they come with, else
+    they are linked with it. A pending authority (while the contract is being compiled) is accepted; no view opens then.
     """
 
     def __init__(  # noqa: PLR0913 - SPEC 14.0 fixes these keywords
@@ -69,6 +70,7 @@ class Gateway:
         clock: Clock | None = None,
         limits: Limits | None = None,
         guard: MountGuard | None = None,
+        trust_traceparent: bool = False,
     ) -> None:
         if not isinstance(authority, Authority):
             raise TypeError("Gateway(authority, …) needs an Authority: Authority.load(beside=__file__)")
@@ -86,6 +88,7 @@ class Gateway:
         self._decide = decide
         self._store = parts_of(store, MemoryStore(clock=self._clock))
         self._judge = guard
+        self._trust_traceparent = trust_traceparent
         self._keys = for_confirmations(keys, durable=self._store.durable)
         self._local_only = authority.development or (keys is not None and keys.development)
         hosts = AllowedHosts(allowed_hosts)
@@ -192,7 +195,12 @@ class Gateway:
         """The MCP door as an ASGI application, guarded; mounted at `/remit` it serves `/remit/mcp`."""
         if self._door is None:
             self._door = McpDoor(
-                self._views, self._identify, decision_path=self._pages, clock=self._clock, limits=self._limits
+                self._views,
+                self._identify,
+                decision_path=self._pages,
+                clock=self._clock,
+                limits=self._limits,
+                trust_traceparent=self._trust_traceparent,
             )
         return self._shared(self._door)
 

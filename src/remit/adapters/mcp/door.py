@@ -32,17 +32,25 @@ class McpDoor:
     """Serves the surfaces of open views over MCP.
 
     `resolve` says who is calling, from a token verified for this very request: None is 401, in one body whatever was
-    wrong. `decision_path` says where the application serves decision pages, None where it serves none. Serves
+    wrong. `decision_path` says where the application serves decision pages, None where it serves none. With
+    `trust_traceparent` a call continues the trace of its request; else it is linked with it (SPEC 6.14). Serves
     `/remit/mcp` as a route of its own, or `/mcp` below a mount at `/remit`.
     """
 
     def __init__(
-        self, views: Views, resolve: Resolve, *, decision_path: DecisionPath, clock: Clock, limits: Limits
+        self,
+        views: Views,
+        resolve: Resolve,
+        *,
+        decision_path: DecisionPath,
+        clock: Clock,
+        limits: Limits,
+        trust_traceparent: bool = False,
     ) -> None:
         self._resolve = resolve
         self._decision_path = decision_path
         self._limits = limits
-        self._handlers = Handlers(views, clock, limits, self._decision_url)
+        self._handlers = Handlers(views, clock, limits, self._decision_url, trust_traceparent)
         self._manager = StreamableHTTPSessionManager(
             self._handlers.server(_version()),
             max_request_body_size=BODY_BYTES,

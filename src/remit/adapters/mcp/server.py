@@ -17,6 +17,7 @@ from remit._base.clock import Clock
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._model.port import SurfacePort
+from remit._model.trace import Trace
 from remit._session.identity import Identity
 from remit._session.reach import Callers, no_such_view, unreachable
 from remit._session.session import Session
@@ -30,6 +31,7 @@ from remit.adapters.mcp.listing import CONTINUE, USE, VIEWS, ToolLists
 from remit.adapters.mcp.meta import Beside, beside, to_error_result, to_plain_result
 from remit.adapters.mcp.reporting import reporting
 from remit.adapters.mcp.request_ids import REQUEST, Underway
+from remit.adapters.mcp.tracing import trace_of
 from remit.errors import (
     AgentError,
     Happened,
@@ -66,8 +68,11 @@ class DoorServer(Server[Any]):
 class Handlers:
     """What the server does: list, call, listen. No exception leaves; on the old era its text would."""
 
-    def __init__(self, views: Views, clock: Clock, limits: Limits, url: Callable[[Request, str], str | None]) -> None:
+    def __init__(
+        self, views: Views, clock: Clock, limits: Limits, url: Callable[[Request, str], str | None], trusts: bool
+    ) -> None:
         self._url = url
+        self._trusts = trusts
         self.callers = Callers(lambda identity: Caller(identity, views, clock, limits), clock, limits)
         self.confirming = Confirming(limits)
         self._lists = ToolLists(clock)
@@ -133,7 +138,7 @@ class Handlers:
             evidence = read_evidence(types.CallToolRequestParams(name=CONTINUE), given)
             run = _continuing(ctx, toolset)
         else:
-            run = _calling(ctx, toolset, params, sent)
+            run = _calling(ctx, toolset, params, sent, trace_of(ctx, trusts=self._trusts))
         request = _request(ctx)
         port: SurfacePort = session.surface
         exchange = Exchange(
@@ -195,7 +200,7 @@ class Handlers:
 
 
 def _calling(
-    ctx: Context, toolset: Toolset, params: types.CallToolRequestParams, sent: Beside
+    ctx: Context, toolset: Toolset, params: types.CallToolRequestParams, sent: Beside, trace: Trace | None
 ) -> Callable[[str | None], Awaitable[ToolResult]]:
     """Make the call, as often as it has to be made.
 
@@ -213,6 +218,7 @@ def _calling(
             surface_id=sent.surface,
             surface_version=sent.version,
             confirmation=confirmation,
+            trace=trace,
         )
         async with reporting(ctx, params.name) as progress:
             return await toolset.invoke(call, progress=progress)

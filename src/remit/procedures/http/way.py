@@ -53,12 +53,14 @@ class Way:
         return self.allowed if header is None else self.allowed | {header.decode()}
 
     async def headers(self, context: Context, *, accept: bytes, reads_only: bool) -> Headers:
-        """The headers of one call: the session's credentials, and the invocation's key unless it only reads."""
+        """The headers of one call: the session's credentials, the invocation's key unless it only reads, its trace."""
         headers: Headers = [(b"accept", accept)]
         if self.credentials is not None:
             headers += await self.credentials.headers(context)
         if self.idempotency_header is not None and not reads_only:
             headers.append((self.idempotency_header, context.idempotency_key.encode()))
+        if context.trace is not None and not context.trace.linked:
+            headers.append((b"traceparent", context.trace.traceparent.encode()))
         return headers
 
     async def send(self, address: Address, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
