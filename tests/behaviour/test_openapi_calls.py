@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from starlette.applications import Starlette
@@ -257,18 +257,19 @@ async def test_no_connection_is_no_effect_and_no_answer_leaves_it_unknown() -> N
     ports = [each.sockets[0].getsockname()[1] for each in (hanging, cutting, closed)]
     closed.close()
     await closed.wait_closed()
-    told: list[tuple[object, object, object]] = []
+    told: list[tuple[object, ...]] = []
     for port in ports:
         async with surface_over(catalogue_of(f"http://127.0.0.1:{port}", timeout_s=0.2)) as surface:
             error = failed(await surface.connect(AGENT).call("domain:write", {}))
-            told.append((error.code, error.details.get("reason"), error.details["outcome"]))
+            advice = (error.retry.value, error.details.get("retry_after_ms"))
+            told.append((error.code, error.details.get("reason"), error.details["outcome"], *advice))
     for server in (hanging, cutting):
         server.close()
         await server.wait_closed()
     assert told == [
-        ("TIMEOUT", None, "unknown"),
-        ("EXECUTION_FAILED", "transport", "unknown"),
-        ("EXECUTION_FAILED", "transport", "none"),
+        ("TIMEOUT", None, "unknown", "no", None),
+        ("EXECUTION_FAILED", "transport", "unknown", "no", None),
+        ("EXECUTION_FAILED", "transport", "none", "after-delay", 1_000),
     ]
 
 
@@ -445,6 +446,61 @@ async def test_an_empty_success_is_a_success_and_text_is_text(backend: Backend, 
     backend.answer = answer
     async with surface_over(catalogue_of(backend.url)) as surface:
         assert output(await surface.connect(AGENT).call("domain:write", {})) == value
+
+
+NULLABLE = {"3.0.3": {"type": "number", "nullable": True}, "3.1.0": {"type": ["number", "null"]}}
+
+
+@pytest.mark.requirement("10.6-both-versions-mean-the-same")
+@pytest.mark.parametrize("version", NULLABLE)
+async def test_null_goes_both_ways_where_a_document_allows_it_and_nowhere_else(backend: Backend, version: str) -> None:
+    def thing(size: Any) -> dict[str, Any]:
+        schema = {"type": "object", "required": ["size"], "properties": {"size": size}}
+        return {"application/json": {"schema": schema}}
+
+    def writing(size: Any) -> dict[str, Any]:
+        body = {"required": True, "content": thing(size)}
+        return {"post": {"summary": "Write", "requestBody": body, "responses": {"200": {"content": thing(size)}}}}
+
+    document = {
+        "openapi": version,
+        "info": {},
+        "paths": {"/null": writing(NULLABLE[version]), "/none": writing({"type": "number"})},
+    }
+    catalogue = OpenAPI(
+        document,
+        base_url=backend.url,
+        expose={
+            "read": Operation("POST /null", effect="server-query"),
+            "write": Operation("POST /none", effect="server-query"),
+        },
+    )
+    backend.answer = JSONResponse({"size": None})
+    async with surface_over(catalogue) as surface:
+        agent = surface.connect(AGENT)
+        assert output(await agent.call("domain:read", {"size": None})) == {"size": None}
+        assert backend.bodies == [b'{"size":null}']
+        (issue,) = cast(
+            "list[dict[str, str]]", failed(await agent.call("domain:write", {"size": None})).details["issues"]
+        )
+        assert (issue["path"], len(backend.bodies)) == ("size", 1)
+        error = failed(await agent.call("domain:write", {"size": 1}), "EXECUTION_FAILED")
+        assert (error.details["reason"], backend.bodies[1:]) == ("output-invalid", [b'{"size":1}'])
+
+
+@pytest.mark.requirement("10.6-refused-when-built", "10.4-credentials-by-allow-list")
+async def test_a_cookie_that_must_be_there_is_sent_unless_cookies_are_the_sessions_own(backend: Backend) -> None:
+    document = document_of()
+    kept = {"name": "region", "in": "cookie", "required": True, "schema": {"type": "string"}}
+    document["paths"]["/read"]["get"]["parameters"] = [kept]
+    async with surface_over(catalogue_of(backend.url, document)) as surface:
+        agent = surface.connect(AGENT)
+        failed(await agent.call("domain:read", {}), "INVALID_INPUT")
+        assert output(await agent.call("domain:read", {"region": "north"})) == {"ok": True}
+        assert backend.headers["cookie"] == "region=north"
+    own = Credentials(lambda ctx: {"cookie": "session=1"}, headers=["Cookie"])
+    told = catalogue_of(backend.url, document, credentials=own).refused()
+    assert told.keys() == {"read"} and "the session's credential" in told["read"]
 
 
 @pytest.mark.requirement("10.6-answers-that-are-something-else")

@@ -1,5 +1,6 @@
 """Bodies, names and addresses on the wire: literal bytes at a real server, and what Starlette reads (SPEC 10.6)."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -178,6 +179,7 @@ async def test_names_that_models_refuse_are_mapped_and_mapped_back(echo: Echo) -
     mapped = ["top", "ids", "date_2", "date", "field", "f_a_b", *(name for name in schema["properties"] if "x" in name)]
     assert sorted(schema["properties"]) == sorted(mapped) == schema["required"]
     assert (len(mapped), len(mapped[6])) == (7, 64)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name) for name in mapped) and len(set(mapped)) == len(mapped)
     await call(backend, {field: str(number) for number, field in enumerate(mapped)})
     assert echo.last[1]["query"] == [[name, str(number)] for number, name in enumerate(names)]
 

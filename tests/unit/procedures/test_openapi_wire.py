@@ -190,7 +190,7 @@ async def test_what_cannot_be_sent_exactly_is_refused_by_rule_and_nothing_leaves
 
 @pytest.mark.requirement("10.6-parameters-by-table")
 def test_the_table_covers_every_style_explode_and_type() -> None:
-    assert len(CASES) >= 120
+    assert sum(case.sent is not None for case in CASES) >= 120
     seen = {(case.place, case.style, case.explode, str(case.schema.get("type"))) for case in CASES}
     styles = {
         "path": ("simple", "label", "matrix"),

@@ -22,6 +22,9 @@ MAX_ANSWER: Final = 1024 * 1024
 
 _CONNECT_S: Final = 5.0
 _MAX_HOPS: Final = 3
+_AGAIN_S: Final = 1.0
+"""Nothing was sent, and what keeps a backend from being reached mostly passes by itself."""
+
 _UNAVAILABLE: Final = 503
 _BAD_GATEWAY: Final = 502
 _TIMED_OUT: Final = 504
@@ -81,6 +84,8 @@ class Sender:
         # A connection belongs to the loop in which it was made.
         self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, httpx2.AsyncBaseTransport]]
         self._of_loop = WeakKeyDictionary()
+        # To read an address takes a tenth of a call, and hardly any catalogue has two.
+        self._last: tuple[Origin, httpx2.URL] | None = None
 
     async def send(self, origin: Origin, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
         """Send one request and read the answer; BackendError when there is none.
@@ -140,14 +145,21 @@ class Sender:
             heads.append((b"content-length", str(len(content)).encode()))
         elif outgoing.method != "GET":
             heads.append((b"content-length", b"0"))
-        url = httpx2.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target)
         return httpx2.Request(
             outgoing.method,
-            url,
+            self._url(origin, target),
             headers=heads,
             stream=httpx2.ByteStream(content or b""),
             extensions={"timeout": self._limits, "target": target},
         )
+
+    def _url(self, origin: Origin, target: bytes) -> httpx2.URL:
+        """The address of a request. Over HTTP only its origin counts, for `target` is sent as it stands."""
+        if self._app is not None:
+            return httpx2.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=target)
+        if self._last is None or self._last[0] != origin:
+            self._last = (origin, httpx2.URL(scheme=origin.scheme, host=origin.host, port=origin.port, raw_path=b"/"))
+        return self._last[1]
 
     def _transport(self, scheme: str) -> httpx2.AsyncBaseTransport:
         of_loop = self._of_loop.setdefault(asyncio.get_running_loop(), {})
@@ -168,7 +180,7 @@ def _no_answer(problem: httpx2.TransportError | httpx2.DecodingError, origin: Or
     """What it means that no answer came, or half of one."""
     match problem:
         case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-            return NotSent(_UNAVAILABLE, f"no connection to {origin}")
+            return NotSent(_UNAVAILABLE, f"no connection to {origin}", retry_after=_AGAIN_S)
         case httpx2.TimeoutException():
             return BackendError(_TIMED_OUT, f"no answer from {origin} in time")
         case _:
