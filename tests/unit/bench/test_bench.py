@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import main
+from bench.backends import OPERATIONS, WITHIN_US, Beside
 from bench.cases import CORE
 from bench.harness import Case, Ready, measure
 from bench.identity import HIDINGS, Comparison, Hiding, Pair, compare
@@ -80,3 +81,28 @@ def test_a_difference_counts_above_five_per_cent_or_what_invented_ids_differ_by(
 async def test_what_is_not_hidden_is_never_compared() -> None:
     with pytest.raises(AssertionError):
         await compare([Hiding(name="not at all")], scale=0.001)
+
+
+@pytest.mark.requirement("10.4-calls-beside-a-bare-client")
+def test_calls_of_a_backend_are_measured_in_turn_with_a_bare_client(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "backends.json"
+    assert main(["backends", "--json", str(file), "--scale", "0.004"]) == 0
+    form = json.loads(file.read_text(encoding="utf-8"))
+    assert set(form) == {"machine", "listing", "beside"}
+    assert (form["listing"]["operations"], form["listing"]["unit"], form["listing"]["n"]) == (OPERATIONS, "ms", 1)
+    assert [each["name"] for each in form["beside"]] == ["GET, read", "POST, change"]
+    for each in form["beside"]:
+        assert set(each) == {"name", "unit", "bare", "remit", "bare_busy", "remit_busy", "more", "held", "n"}
+        assert each["n"] == 20 and each["bare"] > 0 and each["remit"] > 0
+    printed = capsys.readouterr().out
+    assert "catalogue of 400 operations" in printed and "POST, change" in printed
+
+
+def test_a_call_may_take_a_share_or_some_microseconds_more_than_the_bare_one() -> None:
+    def beside(bare: float, remit: float) -> Beside:
+        return Beside(name="x", bare=bare, remit=remit, bare_busy=1.0, remit_busy=2.0, n=1)
+
+    assert beside(300.0, 300.0 + WITHIN_US).held and not beside(300.0, 301.0 + WITHIN_US).held
+    assert beside(10_000.0, 11_500.0).held and not beside(10_000.0, 11_501.0).held

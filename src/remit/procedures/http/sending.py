@@ -92,16 +92,15 @@ class Sender:
 
         NotSent when no connection came about. TooLarge for an answer of more than 1 MiB.
         """
-        target = outgoing.target
-        for hop in range(_MAX_HOPS + 1):
+        target, hops = outgoing.target, 0
+        while True:
             received = await self._exchange(origin, outgoing, target, headers)
-            if received.status not in _REDIRECTS or not follow or hop == _MAX_HOPS:
+            if received.status not in _REDIRECTS or not follow or hops == _MAX_HOPS:
                 return received
             elsewhere = _within(origin, target, received.headers.get("location", ""))
             if elsewhere is None:
                 return received
-            target = elsewhere
-        raise AssertionError("the last hop returns")
+            target, hops = elsewhere, hops + 1
 
     async def close(self) -> None:
         """Close the connections of this loop; the next call opens new ones."""

@@ -112,6 +112,8 @@ class Converter:
     def _inside(self, node: Node) -> None:
         if isinstance(node.get("properties"), dict):
             self._properties(node)
+        if node.get("items") is False and "prefixItems" in node:
+            del node["items"]  # it ends a tuple, and only tuples whose length is said otherwise, too, can be kept
         if "items" in node:
             node["items"] = self.convert(node["items"])
         for keyword in ("anyOf", "oneOf", "allOf", "prefixItems"):

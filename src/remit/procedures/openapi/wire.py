@@ -7,7 +7,7 @@ wrong is refused.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, cast
+from typing import Final, assert_never, cast
 from urllib.parse import quote
 
 from remit._base.boundary import Json, canonical
@@ -53,6 +53,8 @@ def query_pairs(parameter: Parameter, value: Json, field: str) -> list[str]:
             if parameter.explode:
                 return [f"{encoded(key)}={write(text)}" for key, text in members]
             return [f"{name}={_joined(parameter, [part for pair in members for part in pair], write, field)}"]
+        case _:
+            assert_never(parameter.shape)
 
 
 def path_segment(parameter: Parameter, value: Json, field: str) -> str:
@@ -65,6 +67,8 @@ def path_segment(parameter: Parameter, value: Json, field: str) -> str:
             parts = [(None, _stays(text_of(each), field)) for each in _some(cast("list[Json]", value), field, "array")]
         case Shape.OBJECT:
             parts = [(encoded(key), _stays(text, field)) for key, text in _members(parameter, value, field)]
+        case _:
+            assert_never(parameter.shape)
     return _PATHS[parameter.style](parameter, parts, field)
 
 
@@ -80,6 +84,8 @@ def header_value(parameter: Parameter, value: Json, field: str) -> str:
             between, forbidden = ("=", ",=") if parameter.explode else (",", ",")
             members = _members(parameter, value, field)
             return ",".join(between.join(_plain_header(part, field, forbidden) for part in pair) for pair in members)
+        case _:
+            assert_never(parameter.shape)
 
 
 def cookie_pair(parameter: Parameter, value: Json, field: str) -> str:
