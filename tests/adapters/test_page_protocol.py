@@ -10,6 +10,7 @@ import jsonschema_rs
 import pytest
 
 from remit import EventType, ManualClock
+from remit._model.consumer import ConsumerKind
 from remit.gateway.page_protocol.messages import BODY_BYTES
 from remit.gateway.page_protocol.schemas import document
 from tests.adapters.page_client import (
@@ -315,6 +316,31 @@ async def test_a_repeat_with_the_callers_own_id_runs_once(site: Site) -> None:
         assert site.backend.renamed == [("d1", "new")]
         conflict = error_of(await client.act(RENAME, {**NEW, "name": "other"}, invocation="once"))
         assert conflict["code"] == "INVOCATION_CONFLICT"
+
+
+@pytest.mark.requirement("11.2-what-was-described-grants-nothing")
+async def test_what_was_described_before_grants_nothing_once_it_is_taken_back(site: Site) -> None:
+    _, table = site.open_table()
+    async with calling(site) as client, calling(site, token_for(site, actor="another")) as other:
+        registration = (await client.listed())[SELECT]["registration"]
+        call = {"input": {"ids": ["d1"]}, "registration": registration}
+        site.gateway.suspend(capability=SELECT)
+        assert SELECT not in await client.listed()
+        assert error_of(await client.ask("invoke", {"capability": SELECT, **call}))["code"] == "CAPABILITY_NOT_FOUND"
+        site.gateway.reinstate(capability=SELECT)
+        delegation = site.gateway._delegations.verify(
+            client.http.headers["Authorization"].removeprefix("Bearer "), kind=ConsumerKind.PAGE
+        )
+        assert delegation is not None
+        site.gateway.suspend(consumer=delegation.consumer)
+        assert (await client.describe())["capabilities"] == []
+        assert error_of(await client.ask("invoke", {"capability": SELECT, **call}))["code"] == "NOT_AUTHORIZED"
+        assert table.selected == []
+        output_of(await other.act(SELECT, {"ids": ["d1"]}))
+    narrow = site.gateway.delegate(OPERATOR, actor="narrow", scope=[READ], kind="page")
+    async with calling(site, narrow) as confined:
+        assert set(await confined.listed()) == {READ}
+        assert error_of(await confined.ask("invoke", {"capability": SELECT, **call}))["code"] == "CAPABILITY_NOT_FOUND"
 
 
 @pytest.mark.requirement("11.14-probing-at-the-page-protocol")

@@ -10,6 +10,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from remit import Decider, EventType, Limits, ManualClock
 from remit.gateway.page_protocol.callers import STREAMS
 from remit.gateway.page_protocol.messages import BODY_BYTES
+from remit.gateway.page_protocol.socket import UNDER_WAY
 from tests.adapters.page_client import (
     COUNT,
     DISABLE,
@@ -235,6 +236,26 @@ async def test_a_call_that_waits_holds_up_no_other_and_ends_with_its_socket(site
     left.cancel()
     await asyncio.wait({left})
     assert (site.backend.given_up, site.backend.renamed) == (1, [("d1", "new")])
+
+
+@pytest.mark.requirement("17-streams-of-the-page-protocol")
+async def test_a_socket_carries_so_many_requests_at_a_time_and_says_so() -> None:
+    # Without the limits of network doors, which would come first.
+    async with serving(Limits(network_calls=0, network_writes=0)) as site:
+        site.open_table()
+        site.backend.held = asyncio.Event()
+        async with connected(site) as socket:
+            described = await socket.ask("describe", {})
+            registration = next(each["registration"] for each in described["capabilities"] if each["id"] == RENAME)
+            call = {"capability": RENAME, "input": NEW, "registration": registration, "invocation": "same"}
+            # Tasks begin in the order in which they were made; frames are read in the order in which they were sent.
+            joined = [asyncio.create_task(socket.ask("invoke", call)) for _ in range(UNDER_WAY)]
+            error = error_of(await asyncio.create_task(socket.ask("describe", {})))
+            assert (error["code"], error["details"]["reason"]) == ("RATE_LIMITED", "queue-full")
+            site.backend.held.set()
+            assert {output_of(await each) for each in joined} == {"new"}
+            assert (await socket.ask("describe", {}))["ok"]
+        assert site.backend.renamed == [("d1", "new")]
 
 
 @pytest.mark.requirement("11.1-one-socket", "11.1-unknown-fields-are-refused")

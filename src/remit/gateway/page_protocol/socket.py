@@ -10,11 +10,11 @@ from starlette.types import Message, Receive, Send
 
 from remit._base.limits import Limits
 from remit._session.identity import Identity
-from remit.errors import AgentError
+from remit.errors import AgentError, rate_limited
 from remit.gateway.page_protocol.listening import Stream
 from remit.gateway.page_protocol.messages import BODY_BYTES, Frame
 from remit.gateway.page_protocol.schemas import PROTOCOL
-from remit.gateway.page_protocol.verbs import Link, Verbs, refused
+from remit.gateway.page_protocol.verbs import RETRY_MS, Link, Verbs, refused
 
 GOING_AWAY: Final = 1001
 NO_TEXT: Final = 1003
@@ -23,7 +23,7 @@ TOO_BIG: Final = 1009
 TRY_LATER: Final = 1013
 
 UNDER_WAY: Final = 32
-"""Requests of one socket at a time; further frames are read when one of them has been answered."""
+"""Requests of one socket at a time; one more is RATE_LIMITED."""
 
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,6 @@ class Socket:
         self._stopping = stopping
         self._ended = asyncio.Event()
         self._sending = asyncio.Lock()
-        self._free = asyncio.Semaphore(UNDER_WAY)
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening: asyncio.Task[None] | None = None
 
@@ -117,14 +116,12 @@ class Socket:
             ref, error = frame
             await self._send(send, {"ref": ref, "body": refused(error)})
             return
-        await self._free.acquire()
+        if len(self._tasks) >= UNDER_WAY:
+            await self._send(send, {"ref": frame.ref, "body": refused(rate_limited("queue-full", RETRY_MS))})
+            return
         task = asyncio.get_running_loop().create_task(self._answer(frame, identity, send))
         self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        self._free.release()
+        task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, frame: Frame, identity: Identity, send: Send) -> None:
         if frame.verb == "events":

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 from remit._base.boundary import Json
 from remit._base.clock import Clock
@@ -36,7 +36,8 @@ Answer = Mapping[str, object]
 Link = Callable[[str], "str | None"]
 """Where a person decides a confirmation request; None where the application serves no such page."""
 
-_RETRY_MS = 1_000
+RETRY_MS: Final = 1_000
+"""When to come back with one stream or one request more."""
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ class Verbs:
         """Begin to listen; RATE_LIMITED when this consumer has as many streams as it may."""
         caller = self.callers.of(identity)
         if caller.full:
-            return rate_limited("queue-full", _RETRY_MS)
+            return rate_limited("queue-full", RETRY_MS)
         stream = Stream(caller, self._limits.events_backlog)
         caller.enter(stream, stream.end)
         return caller, stream
