@@ -1,7 +1,6 @@
 """Large documents of three generators, each of a small application that is served (SPEC 10.6)."""
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,6 +15,7 @@ from remit.procedures.openapi import OpenAPI, Operation
 from tests.behaviour.conftest import AGENT, authority_of, failed, output
 from tests.openapi import fastapi_app
 from tests.openapi.kinds import DOCUMENTS, KINDS
+from tests.orpc.backend import node
 from tests.unit.procedures.openapi_echo import serving
 
 ROOT = Path(__file__).parent.parent.parent
@@ -129,15 +129,10 @@ def _apiflask() -> Iterator[str]:
 
 @contextmanager
 def _fastify() -> Iterator[str]:
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        pytest.skip("serving a Fastify application takes Node")
-    if not (FASTIFY / "node_modules").is_dir():
-        command = [npm, "ci", "--no-audit", "--no-fund"]
-        fetched = subprocess.run(command, check=False, cwd=FASTIFY, capture_output=True, text=True)
-        if fetched.returncode != 0:
-            pytest.skip(f"npm ci: {fetched.stderr.strip()[-200:]}")
-    with _said_port([node, "app.mjs", "serve"], FASTIFY) as url:
+    program = node()
+    if program is None or not (FASTIFY / "node_modules").is_dir():
+        pytest.skip("no packages of Fastify: scripts/setup installs them")
+    with _said_port([program, "app.mjs", "serve"], FASTIFY) as url:
         yield url
 
 
