@@ -35,6 +35,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from remit import Component, Procedures, action, observation, reference
+from remit import RecordSet
 from remit.policies import require_grant
 from rules import Careful, OfficeHours
 
@@ -122,6 +123,14 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
     @action(confirmation="required", may_vary=("colour",))
     def paint(self, colour: str, layer: str) -> None:
         """Paint a layer."""
+
+    @action(record="row")
+    def mark(self, row: str, note: str) -> None:
+        """Mark a row."""
+
+    @mark.records
+    def _(self, ctx):
+        return RecordSet(ids=[])
 
     tag = reference("domain:devices.tag", overridable=("text",))
 
@@ -415,6 +424,37 @@ TABLE = (
         'may_vary=("colour",))\n    def paint(self, colour: str, layer: str)',
         'may_vary=("colour",), allow_names={"css": "a layer"})\n    def paint(self, colour: str, layer: str, css: str)',
         "view:devices.table.paint allow_names",
+        WIDENING,
+    ),
+    edit(
+        "an action is held to rows that may be reached",
+        OPEN,
+        '@action(effect="navigation", timeout=4, tags=("moves",), title="Open", record="page")',
+        "view:devices.table.open record",
+        NARROWING,
+        **{"    label = reference": "    @open.records\n    def _(self, ctx): ...\n\n    label = reference"},
+    ),
+    edit(
+        "an action is no longer held to rows that may be reached",
+        '@action(record="row")',
+        "@action",
+        "view:devices.table.mark record",
+        WIDENING,
+        **{"    @mark.records\n    def _(self, ctx):\n        return RecordSet(ids=[])\n": ""},
+    ),
+    edit(
+        "a row action means rows of another kind",
+        '@action(record="row")',
+        '@action(record="note")',
+        "view:devices.table.mark record",
+        WIDENING,
+        BREAKING,
+    ),
+    edit(
+        "the id of a row may be a number, too",
+        "def mark(self, row: str, note: str)",
+        "def mark(self, row: str | int, note: str)",
+        "view:devices.table.mark input record",
         WIDENING,
     ),
     edit(

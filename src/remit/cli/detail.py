@@ -37,6 +37,7 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     yield "policies", ", ".join(line.policies)
     for name, schema in _properties(block["input"]).items():
         yield f"input {name}", _shape(schema)
+    yield "record", "" if line.record is None else f"one {line.record} of those that `.records` lets reach"
     yield "filled by view", ", ".join(line.bound)
     yield "agents may fill", ", ".join(line.overridable)
     yield "may vary", ", ".join(line.may_vary)

@@ -1,7 +1,7 @@
 """One view of a contract for people: what may be reached, through which door, and who decides (SPEC 13.1)."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import cast
 
@@ -40,6 +40,7 @@ class Line:
     overridable: tuple[str, ...]
     may_vary: tuple[str, ...]
     sensitive: tuple[str, ...]
+    record: str | None
     untrusted: bool | tuple[str, ...]
     reason: str | None
     turns: str | None
@@ -76,6 +77,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         overridable=_names(block, "overridable"),
         may_vary=_names(block, "may_vary"),
         sensitive=_names(block, "sensitive"),
+        record=None if block.get("record") is None else str(block["record"]),
         untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
         reason=None if block["reason"] is None else str(block["reason"]),
         turns=_turns(block),
@@ -184,17 +186,7 @@ def as_text(lines: list[Line], door: str | None) -> str:
 
 def _note(line: Line) -> str:
     notes = [f"policies {', '.join(line.policies)}"] if line.policies else []
-    if line.bound:
-        notes.append(f"the view fills {', '.join(line.bound)}")
-    if line.overridable:
-        notes.append(f"agents may fill {', '.join(line.overridable)} themselves")
-    if line.may_vary:
-        notes.append(f"may vary once approved for the session: {', '.join(line.may_vary)}")
-    if line.sensitive:
-        notes.append(f"withheld: {', '.join(line.sensitive)}")
-    if line.untrusted:
-        outside = ("all it says",) if isinstance(line.untrusted, bool) else line.untrusted
-        notes.append(f"from outside: {', '.join(outside)}")
+    notes += _marked(line)
     if line.open_input:
         notes.append(f"agents may send anything as {', '.join(line.open_input)}")
     if line.turns is not None:
@@ -204,6 +196,23 @@ def _note(line: Line) -> str:
     if line.reason is not None:
         notes.append(f"lowered: {line.reason}")
     return "; ".join(notes)
+
+
+def _marked(line: Line) -> Iterator[str]:
+    """What is said of fields: who fills them, who may change them, and who is told."""
+    if line.bound:
+        yield f"the view fills {', '.join(line.bound)}"
+    if line.overridable:
+        yield f"agents may fill {', '.join(line.overridable)} themselves"
+    if line.record is not None:
+        yield f"for one {line.record} of those that `.records` lets reach"
+    if line.may_vary:
+        yield f"may vary once approved for the session: {', '.join(line.may_vary)}"
+    if line.sensitive:
+        yield f"withheld: {', '.join(line.sensitive)}"
+    if line.untrusted:
+        outside = ("all it says",) if isinstance(line.untrusted, bool) else line.untrusted
+        yield f"from outside: {', '.join(outside)}"
 
 
 def dependencies_text(manifest: Manifest) -> str:

@@ -214,6 +214,34 @@ def test_inspect_of_one_tells_which_denied_names_are_allowed_and_why(root: Path)
     assert ran.exit_code == 0 and "allowed name" in ran.stdout and "code: printed on every parcel" in ran.stdout
 
 
+@pytest.mark.requirement("13.1-inspect-shows", "11.6-in-the-contract")
+def test_inspect_shows_of_which_rows_an_action_is_and_the_contract_names_the_record(root: Path) -> None:
+    row = (
+        '    @action(record="device")\n'
+        "    def rename(self, device: str, label: str) -> None:\n"
+        '        """Rename a device."""\n\n'
+        "    @rename.records\n"
+        "    def all(self, ctx):\n"
+        '        return RecordSet(ids=["d1"])\n\n'
+        '    @action(doors=("embedded",))\n'
+    )
+    app = APP.replace('    @action(doors=("embedded",))\n', row).replace(
+        "backend = P", "from remit import RecordSet\nbackend = P"
+    )
+    (root / "app.py").write_text(app, encoding="utf-8")
+    compiled = compile_project(root)
+    [block] = [each for (_, id), each in compiled.manifest.capabilities.items() if id.endswith(".rename")]
+    assert block["record"] == "device"
+    assert "for one device of those that `.records` lets reach" in as_text(
+        lines_of(compiled.manifest, compiled.places), None
+    )
+    told = run(root, "inspect", str(block["id"]))
+    assert "record         one device of those that `.records` lets reach" in told.output
+    (root / "app.py").write_text(app.replace('record="device"', 'record=str("device")'), encoding="utf-8")
+    ran = run(root, "compile")
+    assert ran.exit_code == 2 and "record= is the expression" in ran.stderr
+
+
 @pytest.mark.requirement("13.2-complete-or-exit-2")
 @pytest.mark.parametrize("mark", ["may_vary", "sensitive"])
 def test_a_computed_mark_is_a_finding(root: Path, mark: str) -> None:
