@@ -5,16 +5,18 @@ python -m tests.oracle.drive --seed 7 --steps 20000
 
 import argparse
 import asyncio
+import json
 import random
 import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from remit import Authority
 from tests.oracle.model import see
-from tests.oracle.stage import ALL, CAPABILITIES, CAST, CHECKED, EXPOSURES, PREDICATED, RULES, authorities
+from tests.oracle.stage import ALL, CAPABILITIES, CAST, CHECKED, EXPOSURES, PREDICATED, RULES, TEMPLATES, authorities
 from tests.oracle.story import LIMITS, Disagreement, Story
 from tests.oracle.world import Asked, Capability, Consumer, Registration, Stance, World
 
@@ -39,6 +41,8 @@ SCOPES = (
     ("view:lab.table.*", "domain:lab.*"),
     ("view:lab.panel.show", "domain:lab.query", "domain:lab.delete"),
     ("view:*.*.read", "view:lab.*.pick", "domain:lab.drop"),
+    ("region:lab.table/**", "region:lab.panel"),
+    ("region:*/lab.table", "region:lab.panel/*/**", "domain:lab.drop"),
     (),
 )
 KINDS = {"test": 5, "embedded": 4, "mcp": 3, "page": 2, "other": 1}
@@ -51,6 +55,8 @@ NARROWED = (
     {"mcp": ("view:lab.table.**",), "test": ("view:**", "domain:lab.delete", "domain:lab.drop")},
     {"embedded": ("view:lab.panel.*", "domain:**"), "page": ("domain:**",)},
 )
+ROWS: tuple[tuple[object, ...], ...] = (("a", "b"), ("a", "b"), ("a",), ("b", 1), ("1", "a", 0), ())
+RECORDS: tuple[object, ...] = ("a", "a", "a", "b", "b", "c", "1", 1, 0, True, None, "", ["a"])
 CONFIRM = ((), (), (), ("local-state",), ("view:lab.panel.*",), ("server-query", "domain:lab.query"), ("read",))
 SITE = ((), (), ("rule:site",), ("rule:site", "rule:house"))
 
@@ -169,7 +175,9 @@ class Director:
             if rng.random() < 0.3:
                 place.preconditions[what] = rng.choice(("not shown", "raise"))
         place.target = rng.choice(("north", "north", "south", None))
-        self.story.tell(f"state      {place.id} {place.predicates} {place.preconditions} target={place.target}")
+        place.rows = rng.choice(ROWS)
+        told = f"{place.predicates} {place.preconditions} target={place.target} rows={place.rows}"
+        self.story.tell(f"state      {place.id} {told}")
 
     def _switch(self) -> None:
         if self.world.off or self.world.out:
@@ -233,7 +241,6 @@ class Director:
         rng = self.rng
         place, what = self._target(consumer)
         capability = what.id if rng.random() < 0.95 else rng.choice(MADE_UP)
-        raw, n, names_target, form = rng.choices(INPUTS, LIKELY)[0]
         full = f"{place.type}/{place.instance}"
         address = rng.choices((place.instance, full, "nowhere"), (12, 8 if capability.startswith("domain:") else 1, 1))[
             0
@@ -241,16 +248,22 @@ class Director:
         every = [each.id for each in (place, *self.world.live, *self.world.gone[-2:])]
         return Asked(
             capability=capability,
-            raw=raw,
-            n=n,
-            names_target=names_target,
-            form=form,
+            **self._input(capability),
             instance=address if rng.random() < 0.75 else None,
             registration=rng.choice((*every, *[place.id] * 6, "reg_x")) if rng.random() < 0.3 else None,
             surface=rng.choice((self.world.id, self.world.id, "srf_x")) if rng.random() < 0.06 else None,
             invocation=f"call-{rng.randrange(8)}" if rng.random() < 0.35 else None,
             evidence=rng.choice(("cnf_x", *self.world.requests)) if rng.random() < 0.08 else None,
         )
+
+    def _input(self, capability: str) -> dict[str, Any]:
+        """What is sent, and what it comes to; of a row action with a record, mostly one there is."""
+        raw, n, names_target, form = self.rng.choices(INPUTS, LIKELY)[0]
+        record: object = None
+        if capability in TEMPLATES and form and self.rng.random() < 0.95:
+            record = self.rng.choice(RECORDS)
+            raw = json.dumps({"record": record, **json.loads(raw)})
+        return {"raw": raw, "n": n, "names_target": names_target, "form": form, "record": record}
 
     def _target(self, consumer: str) -> tuple[Registration, Capability]:
         """Something to call, mostly what can be seen."""
@@ -268,8 +281,7 @@ class Director:
         name = rng.choice((None, None, request.invocation, f"call-{rng.randrange(12)}"))
         asked = replace(asked, evidence=id if rng.random() < 0.8 else None, invocation=name)
         if rng.random() < 0.15:
-            raw, n, names_target, form = rng.choices(INPUTS, LIKELY)[0]
-            asked = replace(asked, raw=raw, n=n, names_target=names_target, form=form)
+            asked = replace(asked, **self._input(asked.capability))
         return (rng.choice(tuple(self.story.who)) if rng.random() < 0.1 else consumer), asked
 
     def _repeat(self) -> tuple[str, Asked]:
@@ -281,7 +293,8 @@ class Director:
             self._policy(what)
         if rng.random() < 0.7:
             return consumer, call
-        return consumer, replace(self._fresh(consumer), capability=call.capability, invocation=call.invocation)
+        other = replace(self._fresh(consumer), capability=call.capability, **self._input(call.capability))
+        return consumer, replace(other, invocation=call.invocation)
 
     def _meanwhile(self, capability: str) -> Change | None:
         """What changes while the call waits in its author's check, rather about what is called."""

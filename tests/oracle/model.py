@@ -38,6 +38,7 @@ def _decide(world: World, who: Consumer, asked: Asked, after: World) -> Verdict:
     _authorized(world, what, 6)
     if stored is not None:
         return Verdict(stored.code, stored.detail, step=6, repeats=True)
+    _record(place, what, asked, 7)
     effective = _effective_input(place, what, asked)
     person = _reviewed(world, who, what)
     objection = place.preconditions.get(what.id)
@@ -55,6 +56,7 @@ def _decide(world: World, who: Consumer, asked: Asked, after: World) -> Verdict:
         raise No(13, ErrorCode.CAPABILITY_NOT_FOUND)
     _available(after, who, left, what, 13)
     _authorized(after, what, 13)
+    _record(left, what, asked, 13)
     ended = _executed(after, what)
     return Verdict(ended.code, ended.detail, True, 14, spends)
 
@@ -80,8 +82,8 @@ def _resolve(world: World, who: Consumer, asked: Asked) -> tuple[Registration, C
     fitting = [pair for pair in seen if asked.instance in (None, pair[0].instance, _address(*pair))]
     pinned = [pair for pair in seen if pair[0].id == asked.registration]
     if not fitting and not pinned:
-        told = any(_told(world, who, asked, stone) for stone in world.gone)
-        if told and asked.capability not in world.off and reaches(world, who, asked.capability):
+        told = [stone for stone in world.gone if _told(world, who, asked, stone)]
+        if asked.capability not in world.off and any(reaches(world, who, stone, asked.capability) for stone in told):
             raise No(3, ErrorCode.COMPONENT_UNMOUNTED, "resolve")
         raise No(3, ErrorCode.CAPABILITY_NOT_FOUND)
     if asked.surface not in (None, world.id):
@@ -125,7 +127,7 @@ def see(world: World, who: Consumer, place: Registration, what: Capability) -> t
     open_door = what.doors is None or who.kind in what.doors
     if who.id in world.out or what.id in world.off or not open_door:
         return hidden
-    if not reaches(world, who, what.id, named_by_author=what.doors is not None):
+    if not reaches(world, who, place, what.id, named_by_author=what.doors is not None):
         return hidden
     names = world.policies + what.policies
     answers = [world.stance(name, what.id).discover for name in names]
@@ -142,19 +144,22 @@ def see(world: World, who: Consumer, place: Registration, what: Capability) -> t
     return ("available", None, False) if answer is True else ("unavailable", str(answer or "when-error"), False)
 
 
-def reaches(world: World, who: Consumer, capability: str, *, named_by_author: bool = False) -> bool:
-    """Whether exposure, the surface's narrowing of it, and the consumer's scope let it through (SPEC 4.8)."""
+def reaches(
+    world: World, who: Consumer, place: Registration, capability: str, *, named_by_author: bool = False
+) -> bool:
+    """Whether exposure, the surface's narrowing of it, and the consumer's scope let it through (SPEC 4.8, 11.2)."""
     inside = who.kind in IN_PROCESS
     exposed = inside or named_by_author or fits(world.exposure.get(who.kind, ()), capability)
     narrow = None if world.narrowed is None else world.narrowed.get(who.kind)
     kept = inside or world.narrowed is None if narrow is None else fits(narrow, capability)
-    return exposed and kept and (inside if who.scope is None else fits(who.scope, capability))
+    held = inside if who.scope is None else fits(who.scope, capability) or fits(who.scope, place.region, "/")
+    return exposed and kept and held
 
 
-def fits(patterns: tuple[str, ...], capability: str) -> bool:
+def fits(patterns: tuple[str, ...], name: str, cut: str = ".") -> bool:
     """Whole segments: `*` is one, a last `**` is one or more (SPEC 11.2)."""
     for pattern in patterns:
-        wanted, given = pattern.replace(":", ".").split("."), capability.replace(":", ".").split(".")
+        wanted, given = (each.replace(":", f":{cut}").split(cut) for each in (pattern, name))
         if wanted[-1] == "**" and len(given) >= len(wanted):
             wanted, given = wanted[:-1], given[: len(wanted) - 1]
         if len(wanted) == len(given) and all(want in ("*", has) for want, has in zip(wanted, given, strict=True)):
@@ -183,12 +188,18 @@ def _authorized(world: World, what: Capability, step: int) -> None:
                 pass
 
 
+def _record(place: Registration, what: Capability, asked: Asked, step: int) -> None:
+    """By type and value, and nothing else of the input matters (SPEC 11.6)."""
+    if what.record and not any(type(row) is type(asked.record) and row == asked.record for row in place.rows):
+        raise No(step, ErrorCode.RECORD_UNAVAILABLE)
+
+
 def _effective_input(place: Registration, what: Capability, asked: Asked) -> tuple[object, ...]:
     if asked.names_target or asked.n is None:
         raise No(7, ErrorCode.INVALID_INPUT, (what.bound,) if asked.names_target and what.bound else ())
     if what.bound and place.target is None:
         raise No(7, ErrorCode.PRECONDITION_FAILED, "binding-failed")
-    return (asked.n, place.target if what.bound else None)
+    return (asked.n, place.target if what.bound else None, asked.record if what.record else None)
 
 
 def _reviewed(world: World, who: Consumer, what: Capability) -> bool:

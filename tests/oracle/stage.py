@@ -8,7 +8,19 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
-from remit import Authority, Component, Context, Procedures, Refused, Unavailable, action, observation, reference
+from remit import (
+    Authority,
+    Component,
+    Context,
+    Procedures,
+    ReadContext,
+    RecordSet,
+    Refused,
+    Unavailable,
+    action,
+    observation,
+    reference,
+)
 from remit._model.effects import Confirmation, Effect, Kind
 from remit.errors import ErrorCode
 from remit.policies import (
@@ -27,10 +39,11 @@ from tests.oracle.world import Capability, Registration, Stance, World
 
 N = Annotated[int, Field(ge=0, le=3)]
 READ, PICK, WIPE = "view:lab.table.read", "view:lab.table.pick", "view:lab.table.wipe"
+TAG = "view:lab.table.tag"
 SHOW, GO = "view:lab.panel.show", "view:lab.panel.go"
 DELETE, QUERY, DROP, SEND = "domain:lab.delete", "domain:lab.query", "domain:lab.drop", "domain:lab.send"
 PREDICATED = (PICK, SHOW)
-CHECKED = (PICK, WIPE, GO)
+CHECKED = (PICK, WIPE, TAG, GO)
 
 
 class Bench:
@@ -184,6 +197,19 @@ class Table(Component, type="lab.table", policies=(Rule("rule:table"),)):
     async def may_wipe(self) -> Refused | None:
         return await self.bench.precondition(self.place, WIPE)
 
+    @action(record="row")
+    async def tag(self, row: str | int, n: N = 0) -> int:
+        """Tag a row."""
+        return self.bench.run(TAG)
+
+    @tag.records
+    def rows(self, ctx: ReadContext) -> RecordSet:
+        return RecordSet(ids=cast("tuple[str | int, ...]", self.place.rows))
+
+    @tag.precondition
+    async def may_tag(self) -> Refused | None:
+        return await self.bench.precondition(self.place, TAG)
+
     delete = reference("domain:lab.delete")
 
     @delete.bind("target")
@@ -237,6 +263,7 @@ CAST: dict[str, tuple[type[Component], tuple[Capability, ...]]] = {
             Capability(
                 WIPE, Kind.ACTION, Effect.LOCAL_STATE, Confirmation.REQUIRED, ("mcp", "test"), policies=OF_TABLE
             ),
+            Capability(TAG, Kind.ACTION, Effect.LOCAL_STATE, policies=OF_TABLE, record=True),
             Capability(
                 DELETE, Kind.REFERENCE, Effect.DESTRUCTIVE, Confirmation.ALWAYS, policies=OF_TABLE, bound="target"
             ),
@@ -257,6 +284,7 @@ CAST: dict[str, tuple[type[Component], tuple[Capability, ...]]] = {
     ),
 }
 ALL = tuple(what for _, declared in CAST.values() for what in declared)
+TEMPLATES = tuple(what.id for what in ALL if what.record)
 CAPABILITIES = tuple(dict.fromkeys(what.id for what in ALL))
 RULES = ("rule:site", "rule:house", "rule:table", "rule:pick", "rule:drop")
 EXPOSURES: tuple[dict[str, tuple[str, ...]], ...] = (

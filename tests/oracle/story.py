@@ -358,7 +358,7 @@ class Story:
             id = str(outcome.error.details["confirmation_id"])
             view = self.surface.confirmations.get(id)
             assert view is not None and view.status is ConfirmationStatus.PENDING
-            effective = (view.input["n"], view.input.get("target"))
+            effective = (view.input["n"], view.input.get("target"), view.record)
             self.world.requests[id] = Request(
                 call=(view.registration, view.capability, consumer, effective),
                 consumer=consumer,

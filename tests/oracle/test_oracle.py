@@ -16,7 +16,7 @@ from tests.oracle.world import Asked, Capability, Consumer, Registration, Stance
 
 # Said by doors and routers, of calls that take time, or not yet: not met by calls made one after the other.
 NEVER_HERE = (
-    *(ErrorCode.SURFACE_UNREACHABLE, ErrorCode.TIMEOUT, ErrorCode.CANCELLED, ErrorCode.RECORD_UNAVAILABLE),
+    *(ErrorCode.SURFACE_UNREACHABLE, ErrorCode.TIMEOUT, ErrorCode.CANCELLED),
     *(ErrorCode(row.code) for row in MATRIX.values() if row.later.get("code")),
 )
 # What a few thousand random steps must have met, so that agreeing on them means something.
@@ -129,6 +129,7 @@ def test_the_first_step_that_refuses_answers() -> None:
         ("view:a.b.**", "view:a.b", False),
         ("domain:a.b", "domain:a.b", True),
         ("domain:a.b", "domain:a.bc", False),
+        ("region:a.b/**", "view:a.b", False),
     ],
 )
 def test_the_models_patterns_match_whole_segments(pattern: str, capability: str, fit: bool) -> None:

@@ -22,6 +22,7 @@ class Capability:
     doors: tuple[str, ...] | None = None
     policies: tuple[str, ...] = ()
     bound: str | None = None
+    record: bool = False
 
 
 @dataclass
@@ -42,6 +43,12 @@ class Registration:
     epoch: int = 0
     shown: set[tuple[str, str]] = field(default_factory=set)
     gone_at: float = 0
+    rows: tuple[object, ...] = ("a", "b")
+
+    @property
+    def region(self) -> str:
+        """The types around it, the outermost first, and its own."""
+        return f"region:{self.type}" if self.parent is None else f"{self.parent.region}/{self.type}"
 
     @property
     def blocked(self) -> str | None:
@@ -85,7 +92,10 @@ class Consumer:
 
 @dataclass(frozen=True)
 class Asked:
-    """One call. `n` is what its input comes to (None: invalid), `form` false if step 1 refuses it."""
+    """One call. `n` is what its input comes to (None: invalid), `form` false if step 1 refuses it.
+
+    `record` is what it names as its row.
+    """
 
     capability: str
     raw: str
@@ -96,6 +106,7 @@ class Asked:
     registration: str | None = None
     surface: str | None = None
     version: int | None = None
+    record: object = None
     invocation: str | None = None
     evidence: str | None = None
 
