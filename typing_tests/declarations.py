@@ -16,6 +16,8 @@ from remit import (
     Context,
     Principal,
     Procedures,
+    ReadContext,
+    RecordSet,
     Refused,
     Unavailable,
     action,
@@ -93,6 +95,14 @@ class DevicesTable(
     def _(self) -> str | None:
         return None
 
+    @action(record="row")
+    def rename_row(self, row: str, name: str) -> None:
+        """Rename a row."""
+
+    @rename_row.records
+    def reachable(self, ctx: ReadContext) -> RecordSet:
+        return RecordSet(ids=self.rows, offscreen=3)
+
     disable = reference("domain:devices.disable", approver="fleet-operator")
 
     @disable.bind("device_ids")
@@ -115,6 +125,11 @@ def instances_are_ordinary(counter: Counter, table: DevicesTable, ctx: Context) 
     assert_type(table.read_state(ctx), TableState)
     assert_type(table.has_rows(), Literal[True] | Unavailable)
     assert_type(table.selection(), list[str])
+    table.rename_row("a", "b")
+    table.rename_row("a", 4)  # type: ignore[arg-type]
+    RecordSet(total=4, contains=lambda id: id == 1)
+    RecordSet(total=4)  # type: ignore[call-overload]
+    RecordSet(ids=[1], total=4)  # type: ignore[call-overload]
     counter.increment(by="2")  # type: ignore[arg-type]
     counter.increment(to=1)  # type: ignore[call-arg]
     table.select_rows("a")  # type: ignore[arg-type]
@@ -170,6 +185,14 @@ class Wrong(Component, type="wrong"):
     @act.precondition  # type: ignore[type-var]
     def answers_a_number(self) -> int:
         return 1
+
+    @act.records  # type: ignore[type-var]
+    def answers_a_list(self, ctx: ReadContext) -> list[str]:
+        return []
+
+    @act.records  # type: ignore[type-var]
+    def does_not_look(self) -> RecordSet:
+        return RecordSet(ids=[])
 
 
 backend = Procedures()

@@ -214,9 +214,14 @@ async def test_from_its_end_on_a_consumer_sees_nothing_and_calls_nothing() -> No
     clock = ManualClock()
     surface = opened(clock)
     agent = surface.connect(Consumer("agent", kind="test", until=clock.now() + timedelta(seconds=30)))
+    heard: list[Event] = []
+    surface.subscribe(heard.append, types={EventType.ROUTE_CHANGED}, consumer=agent.consumer)
     assert agent.capabilities()
     output(await agent.call(PRINT))
+    surface.set_route("/orders")
     clock.advance(30)
+    surface.set_route("/secret")
+    assert [each.data["route"] for each in heard] == ["/orders"]
     assert agent.capabilities() == ()
     for id in (PRINT, "view:made.up"):
         failed(await agent.call(id), "NOT_AUTHENTICATED")

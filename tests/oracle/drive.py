@@ -179,11 +179,6 @@ class Director:
         told = f"{place.predicates} {place.preconditions} target={place.target} rows={place.rows}"
         self.story.tell(f"state      {place.id} {told}")
 
-    def _rows(self) -> None:
-        place = self._place()
-        place.rows = self.rng.choice(ROWS)
-        self.story.tell(f"rows       {place.id} {place.rows}")
-
     def _switch(self) -> None:
         if self.world.off or self.world.out:
             one = self.rng.choice(sorted(self.world.off | self.world.out))
@@ -308,8 +303,6 @@ class Director:
             return None
         what = next(each for each in ALL if each.id == capability)
         about_it: tuple[Change, ...] = (partial(self._push, what), partial(self._policy, what))
-        if what.record:
-            about_it = (self._rows, self._rows, self._rows, *about_it)
         others: tuple[Change, ...] = (
             self._unmount,
             self._enable,

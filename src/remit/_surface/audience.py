@@ -10,7 +10,7 @@ from remit.errors import Refusal
 
 
 def audience_of(consumer: Consumer, parts: Wired) -> Callable[[Event], bool]:
-    """The filter of one subscription; each is told of a version once."""
+    """The filter of one subscription; each is told of a version once, and of nothing after the consumer's end."""
     told = _version(consumer, parts)
 
     def moved() -> bool:
@@ -19,6 +19,9 @@ def audience_of(consumer: Consumer, parts: Wired) -> Callable[[Event], bool]:
         return told != before
 
     def heard(event: Event) -> bool:
+        until = parts.versions.newest(consumer).until
+        if until is not None and parts.parts.clock.now() >= until:
+            return False
         if event.type is EventType.ROUTE_CHANGED and parts.registry.suspended.has_consumer(consumer.key):
             return False
         return hears(event, consumer.key, moved)

@@ -50,7 +50,9 @@ class Versions:
 
     def now(self, viewer: Viewer) -> str:
         """The version now; looks at the registry only if it or the grants moved since the last time."""
-        seen = self._of.get(viewer.consumer.key)
+        return self._now(viewer, self._of.get(viewer.consumer.key))
+
+    def _now(self, viewer: Viewer, seen: _Seen | None) -> str:
         if (
             seen is not None
             and seen.generation == self._registry.generation
@@ -63,8 +65,8 @@ class Versions:
         """The version that a call ends with: a call that came with an older scope does not bring that back."""
         seen = self._of.get(viewer.consumer.key)
         if seen is None or seen.viewer is viewer or seen.viewer.consumer.scope == viewer.consumer.scope:
-            return self.now(viewer)
-        return self.now(seen.viewer)
+            return self._now(viewer, seen)
+        return self._now(seen.viewer, seen)
 
     def peek(self, viewer: Viewer) -> str:
         """The version that `now` would give; remembers nothing."""
