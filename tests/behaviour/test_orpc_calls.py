@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from remit import BackendError, Context, Failed, Ok, Progress, Surface
-from remit.procedures.orpc import ORPC, Answer, Credentials, Procedure
+from remit import BackendError, Context, Failed, ManualClock, Ok, Progress, Surface
+from remit.procedures.orpc import ORPC, Answer, CircuitState, Credentials, Procedure
 from tests.behaviour.conftest import AGENT, authority_of, failed, journal, output
 from tests.orpc.backend import Backend
 from tests.orpc.page import Page, call, catalogue_of
@@ -20,6 +20,7 @@ from tests.unit.procedures.openapi_echo import serving
 
 pytestmark = pytest.mark.xdist_group("orpc")
 
+DATE = {"type": "string", "format": "date-time", "x-native-type": "date"}
 DECLARED = {"code": "ALREADY_DISABLED", "data": {"id": "dev-2", "since": "2025-12-31T23:59:59.000Z"}}
 
 
@@ -341,3 +342,51 @@ async def test_the_operator_reads_the_status_and_the_code_in_the_journal(orpc: B
         failed(await surface.connect(AGENT).call("domain:x", {"what": "FORBIDDEN"}), "NOT_AUTHORIZED")
         assert "403" in str(journal(surface)[-1].why)
         surface.dispose()
+
+
+@pytest.mark.requirement("10.4-credentials-by-allow-list", "10.7-the-way-of-a-call")
+async def test_a_header_that_the_backend_asks_for_is_a_credential(orpc: Backend) -> None:
+    if orpc.dialect == "1.x":  # the guard of 2.0-beta looks at what browsers send of themselves
+        base_url = orpc.url + "/csrf"
+        failed(await call(catalogue_of(orpc, "types.nothing", base_url=base_url)), "NOT_AUTHORIZED")
+        token = Credentials(lambda ctx: {"x-csrf-token": "orpc"}, headers=["x-csrf-token"])
+        assert (
+            output(await call(catalogue_of(orpc, "types.nothing", base_url=base_url, credentials=token))) == "undefined"
+        )
+
+
+@pytest.mark.requirement("10.4-origin-is-pinned", "10.4-circuit", "10.7-the-way-of-a-call")
+@pytest.mark.parametrize(("path", "input"), [("types.nothing", {}), ("stream.count", {"n": 1})])
+async def test_no_redirect_is_followed_and_a_backend_out_of_order_is_left_alone(
+    orpc: Backend, path: str, input: Any
+) -> None:
+    answers = [Response(status_code=307, headers={"location": "/types/nothing"})]
+    seen: list[str] = []
+
+    async def answer(request: Request) -> Response:
+        seen.append(request.url.path)
+        return answers.pop(0) if answers else Response(status_code=503)
+
+    with serving(Starlette(routes=[Route("/{rest:path}", answer, methods=["POST", "GET"])])) as url:
+        catalogue = catalogue_of(orpc, path, base_url=url, circuit_failures=2, clock=ManualClock())
+        for _ in range(3):
+            assert details(failed(await call(catalogue, input)))["outcome"] == "unknown"
+        assert catalogue.circuit.state is CircuitState.OPEN
+        assert details(failed(await call(catalogue, input))) == {"reason": "transport", "outcome": "none"}
+        assert len(seen) == 3
+
+
+@pytest.mark.requirement("10.2-contract-moved", "10.7-the-way-of-a-call")
+async def test_a_procedure_that_moved_is_unavailable(orpc: Backend) -> None:
+    was = catalogue_of(orpc, "stream.count")
+    moved = json.loads(json.dumps(orpc.document))
+    body = moved["paths"]["/stream/count"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    body["properties"]["n"] = DATE
+    now = catalogue_of(orpc, "stream.count", document=moved, strict_backend=True)
+    assert now.strict_backend
+    authority = authority_of(Page, procedures=was)
+    surface = Surface(authority, procedures=catalogue_of(orpc, "stream.count", document=moved), principal="ada")
+    surface.mount(Page())
+    error = failed(await surface.connect(AGENT).call("domain:x", {"n": 1}))
+    assert error.details["reason"] == "contract-moved"
+    surface.dispose()

@@ -29,7 +29,7 @@ export class Seen {
 
 const CUT = [': \n\n', 'event: message\ndata: {"json":{"i":0,"at":"1970-01-01T00:00:00.000Z"},"meta":[[1,"at"]]}\n\n', 'event: message\ndata: {"json":{"i":1']
 
-export async function serve({ rpc, api, contract, document, seen }) {
+export async function serve({ rpc, api, csrf, contract, document, seen }) {
   const server = createServer(async (request, response) => {
     const [, word, of, number] = request.url.split('/')
     if (word === 'seen') {
@@ -57,12 +57,15 @@ export async function serve({ rpc, api, contract, document, seen }) {
     const found = await rpc.handle(request, response, { prefix: '/rpc', context })
     if (found.matched) return
     if ((await api.handle(request, response, { prefix: '/api', context })).matched) return
+    if ((await csrf?.handle(request, response, { prefix: '/csrf', context }))?.matched) return
     response.writeHead(404, { 'content-type': 'text/plain' })
     response.end('Not found')
   })
   server.listen(0, '127.0.0.1', () => {
     process.stdout.write(`${JSON.stringify({ port: server.address().port, contract, document })}\n`)
   })
+  // A client that leaves is no reason to end for all others; what was not meant is told where a test's output stands.
+  process.on('unhandledRejection', reason => console.error(reason))
   process.stdin.on('end', () => process.exit(0))
   process.stdin.resume()
 }

@@ -3,7 +3,7 @@ import { OpenAPIGenerator } from '@orpc/openapi'
 import { OpenAPIHandler } from '@orpc/openapi/node'
 import { eventIterator, ORPCError, os } from '@orpc/server'
 import { RPCHandler } from '@orpc/server/node'
-import { BatchHandlerPlugin } from '@orpc/server/plugins'
+import { BatchHandlerPlugin, SimpleCsrfProtectionHandlerPlugin } from '@orpc/server/plugins'
 import { JSON_SCHEMA_REGISTRY, ZodToJsonSchemaConverter } from '@orpc/zod/zod4'
 import { z } from 'zod'
 import { makeRouter } from '../router.mjs'
@@ -15,6 +15,7 @@ const router = makeRouter({ os: os.$context(), z, ORPCError, eventIterator, nati
 const generator = new OpenAPIGenerator({ schemaConverters: [new ZodToJsonSchemaConverter({ unsupportedJsonSchema: {} })] })
 await serve({
   rpc: new RPCHandler(router, { plugins: [new BatchHandlerPlugin()] }),
+  csrf: new RPCHandler(router, { plugins: [new SimpleCsrfProtectionHandlerPlugin()] }),
   api: new OpenAPIHandler(router),
   contract: minifyContractRouter(router),
   document: await generator.generate(router, { info: { title: 'Fleet', version: '1' } }),

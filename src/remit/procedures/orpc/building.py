@@ -17,6 +17,7 @@ from remit.procedures.openapi.refusal import OperationRefused
 from remit.procedures.openapi.request import operation_at
 from remit.procedures.openapi.schemas import Converter
 from remit.procedures.openapi.servers import server_path
+from remit.procedures.orpc.batches import Batches
 from remit.procedures.orpc.contract import Dialect, Form, Route, found
 from remit.procedures.orpc.errors import Errors
 from remit.procedures.orpc.inputs import Asked, Inputs, Wire, rest_wire, rpc_wire
@@ -40,18 +41,35 @@ class Build:
     form: Form
     dialect: Dialect
     way: Way
+    batches: Batches | None
 
 
-def build_of(
-    *, place: str, routes: Mapping[str, Route], document: Document, form: Form, dialect: Dialect, way: Way
+def build_of(  # noqa: PLR0913 - what a catalogue was told
+    *,
+    place: str,
+    routes: Mapping[str, Route],
+    document: Document,
+    form: Form,
+    dialect: Dialect,
+    way: Way,
+    batch: int | None,
 ) -> Build:
     """Index the document once for all procedures."""
+    batches = None if batch is None else Batches(way, at_most=batch, dialect=dialect)
     by_id: dict[str, str] = {}
     for request, node in operations_of(document):
         by_id.setdefault(str(node.get("operationId")), request)
     sent = replace(document, root=cast(Node, with_maps_as_entries(document.root)))
     return Build(
-        place=place, routes=routes, document=document, sent=sent, by_id=by_id, form=form, dialect=dialect, way=way
+        place=place,
+        routes=routes,
+        document=document,
+        sent=sent,
+        by_id=by_id,
+        form=form,
+        dialect=dialect,
+        way=way,
+        batches=batches,
     )
 
 
@@ -91,6 +109,7 @@ def build(name: str, said: Procedure, with_: Build) -> ORPCOperation:
             subject=subject,
         ),
         stream=stream,
+        batches=with_.batches if effect.reads_only and stream is None else None,
         prefix="" if wrapped else _prefix(with_, operation, item),
         way=with_.way,
     )

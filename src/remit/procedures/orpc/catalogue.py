@@ -36,8 +36,10 @@ class ORPC(Catalogue):
 
     `form` is the wire: `rpc`, always by POST, has the types of JavaScript that the document marks with
     `x-native-type`, and streams that say where they end; `openapi` is plain HTTP. `base_url` ends with the prefix of
-    the handler of that wire. `dialect` is the version of oRPC. Everything else is as for `OpenAPI`: nothing is listed
-    unless `expose` names it, what cannot be sent exactly is refused with the reason, credentials go to one origin only.
+    the handler of that wire. `dialect` is the version of oRPC. With `batch`, where the backend has its
+    `BatchHandlerPlugin`, so many reads that one session makes at the same time are one request. Everything else is as
+    for `OpenAPI`: nothing is listed unless `expose` names it, what cannot be sent exactly is refused with the reason,
+    credentials go to one origin only.
     """
 
     def __init__(  # noqa: PLR0913 - one keyword a property of the backend
@@ -49,6 +51,7 @@ class ORPC(Catalogue):
         expose: Mapping[str, Procedure],
         form: Form = "rpc",
         dialect: Dialect = "1.x",
+        batch: int | None = None,
         credentials: Credentials | None = None,
         errors: ErrorMap | None = None,
         idempotency_header: str | None = "Idempotency-Key",
@@ -65,6 +68,8 @@ class ORPC(Catalogue):
             raise wrong(_SUBJECT, f"form={form!r} is no wire of oRPC", place, "use 'rpc' or 'openapi'")
         if dialect not in ("1.x", "2.0-beta"):
             raise wrong(_SUBJECT, f"dialect={dialect!r} is not known", place, "use '1.x' or '2.0-beta'")
+        if batch is not None and (isinstance(batch, bool) or batch < 2 or form != "rpc"):
+            raise wrong(_SUBJECT, f"batch={batch!r}: of at least 2 reads, on the RPC wire", place, "write batch=10")
         self._strict = strict_backend
         self._way = way_of(
             Said(
@@ -88,6 +93,7 @@ class ORPC(Catalogue):
             form=form,
             dialect=dialect,
             way=self._way,
+            batch=batch,
         )
         self._operations: dict[str, ORPCOperation] = {}
         self._refused: dict[str, str] = {}

@@ -200,6 +200,7 @@ class Asked:
 
 def rpc_wire(document: Document, asked: Asked, dialect: Dialect) -> RPC:
     """Read how a procedure is sent on the RPC wire; OperationRefused says why it is not."""
+    _check_headers(document, asked)
     inputs = _inputs(document, asked)
     path = "".join("/" + quote(step, safe=_UNRESERVED) for step in asked.route.steps)
     if not path or any(step in ("", ".", "..") for step in asked.route.steps):
@@ -243,7 +244,6 @@ def _in_brackets(node: Node) -> bool:
 def _inputs(document: Document, asked: Asked) -> Inputs:
     operation, shared = operation_at(document, asked.method, asked.path)
     converter = Converter(document, "sent")
-    _check_ignored(document, (shared, operation), asked.filled)
     nodes = parameter_nodes(document, (shared, operation), asked.filled)
     fields = tuple(_field(node, document, converter) for node in nodes)
     body, kinds = _body(document, operation, converter, beside=bool(fields) and not asked.route.detailed)
@@ -298,12 +298,15 @@ def _own(body: Body | None, converter: Converter) -> list[str]:
     return [*properties] if isinstance(properties, dict) else []
 
 
-def _check_ignored(document: Document, holders: tuple[Node, Node], filled: frozenset[str]) -> None:
-    for node in parameter_nodes(document, holders, frozenset()):
-        if node.get("required") is True and ignored(node, filled):
-            raise OperationRefused(
-                f"its header {str(node.get('name'))[:64]!r} is the session's to fill, not the agent's"
-            )
+def _check_headers(document: Document, asked: Asked) -> None:
+    """On the RPC wire a header is a part of the input; what only the session may fill is none that an agent has."""
+    for holder in operation_at(document, asked.method, asked.path):
+        listed = holder.get("parameters", [])
+        for each in listed if isinstance(listed, list) else []:
+            node = document.followed(each)
+            if node.get("required") is True and ignored(node, asked.filled):
+                name = str(node.get("name"))[:64]
+                raise OperationRefused(f"its header {name!r} is the session's to fill, not the agent's")
 
 
 def _flat(place: str, name: str) -> tuple[str, ...]:

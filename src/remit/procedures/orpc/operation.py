@@ -19,6 +19,7 @@ from remit.procedures.http.way import Way
 from remit.procedures.listing import ConfirmationName, ServerEffect
 from remit.procedures.openapi.answers import parsed
 from remit.procedures.openapi.refusal import ValueRefused
+from remit.procedures.orpc.batches import Batches
 from remit.procedures.orpc.errors import Errors
 from remit.procedures.orpc.inputs import Wire
 from remit.procedures.orpc.payload import value_of
@@ -71,6 +72,7 @@ class ORPCOperation:
     output_schema: Mapping[str, Json] | None
     errors: Errors
     stream: Stream | None
+    batches: Batches | None
     prefix: str
     way: Way
 
@@ -97,8 +99,11 @@ class ORPCOperation:
         headers = await self.way.headers(context, accept=_ACCEPT, reads_only=self.effect.reads_only)
         if self.stream is not None:
             return await self._streamed(self.stream, address, outgoing, headers, context)
-        follow = self.effect.reads_only and outgoing.method == "GET"
-        received = await self.way.send(address, outgoing, headers, follow=follow)
+        if self.batches is not None:
+            received = await self.batches.send(address, outgoing, headers)
+        else:
+            follow = self.effect.reads_only and outgoing.method == "GET"
+            received = await self.way.send(address, outgoing, headers, follow=follow)
         if received.status not in _SUCCESS:
             self._refuse(received)
         return self._value(received)
