@@ -24,7 +24,12 @@ IN_PROCESS: Final = "test"
 """The door of a harness that calls its surface itself."""
 
 _OPENERS: Final[Mapping[str, str]] = MappingProxyType(
-    {"mcp": "remit.testing.over_mcp:in_memory", "mcp-http": "remit.testing.over_mcp:on_loopback"}
+    {
+        "mcp": "remit.testing.over_mcp:in_memory",
+        "mcp-http": "remit.testing.over_mcp:on_loopback",
+        "page": "remit.testing.over_page:in_memory",
+        "page-http": "remit.testing.over_page:on_loopback",
+    }
 )
 
 

@@ -260,8 +260,8 @@ class Harness:
 
         `"mcp"` is the MCP door and its official client joined in memory, `"mcp-http"` both over a real server on a free
         port of the loopback; `era` is the protocol that the client speaks, `"handshake"` the one before 2026-07-28.
-        `"test"` is the harness that calls by itself. The agent there is of the kind `mcp`, so it sees what the contract
-        exposes to that door, and only that.
+        `"page"` and `"page-http"` are the page protocol. `"test"` is the harness that calls by itself. The agent at a
+        door is of the kind `mcp` or `page`, so it sees what the contract exposes to that door, and only that.
 
         The first call opens the door, in its event loop; the end of the harness closes it. What an agent cannot say
         there, a test cannot either: `timeout=`. The same door is the same harness. A RuntimeError when what it needs is
