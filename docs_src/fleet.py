@@ -47,6 +47,18 @@ async def disable_devices(device_ids: list[str], caller: Principal) -> int:
     return await fleet.disable(device_ids)
 
 
+@backend.operation("jobs.retry", effect="server-mutation")
+async def retry_job(job: str) -> str:
+    """Run a job again."""
+    return f"{job} runs"
+
+
+class Jobs(Component, type="jobs", headless=True):
+    """Jobs of one queue."""
+
+    again = reference("domain:jobs.retry")
+
+
 class DevicesTable(Component, type="devices.table"):
     """Table of devices that match the active filters."""
 
@@ -88,6 +100,8 @@ async def main() -> None:
         await decide(surface)
         assert isinstance(await agent.call(DevicesTable.disable, confirmation=asked), Failed)
     assert fleet.disabled == ["d1"]
+    with surface.mount(Jobs()):
+        assert isinstance(await agent.call(Jobs.again, {"job": "j1"}), Ok)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ class Explained:
 
     `outcome` and `reason` equal the listing's. `why` is the true reason of what is not available. `region` are the
     types of the components in which it is mounted, the outermost first. `records` counts what this consumer may reach
-    of a folded template now, None for everything else; `records_why` says why none can be (SPEC 11.6).
+    of a folded template now, None for everything else; `records_why` says why none can be (SPEC 11.6). The
+    component of a `headless` one has no view.
     """
 
     capability: str
@@ -71,10 +72,16 @@ class Explained:
     region: tuple[str, ...] = ()
     records: RecordCounts | None = None
     records_why: str | None = None
+    headless: bool = False
+
+    @property
+    def address(self) -> str:
+        """What tells it apart from others of its id: the instance; of a reference, `type/instance` (SPEC 10.10)."""
+        return f"{self.component}/{self.instance}" if self.capability.startswith("domain:") else self.instance
 
     def __str__(self) -> str:
         """One line: `view:panel.put (default)  hidden  hidden by the policy authenticated, of the surface`."""
-        told = [f"{self.capability} ({self.instance})", self.outcome, self.why, _counted(self)]
+        told = [f"{self.capability} ({self.address})", self.outcome, self.why, _counted(self)]
         return "  ".join(each for each in told if each)
 
 
@@ -167,6 +174,7 @@ def _made(
         region=registration.region,
         records=records[0],
         records_why=records[1],
+        headless=registration.sealed.headless,
     )
 
 

@@ -30,6 +30,7 @@ from remit._contract.reference import Reference, checked_overridable
 from remit._contract.retrying import check_may_retry, checked_retry
 from remit._contract.schemas import check_schemas
 from remit._contract.template import check_template
+from remit._model.effects import Effect
 from remit._model.ids import CapabilityId, capability_name, check_component_type, check_domain_id, view_id
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -55,6 +56,7 @@ class Declaration:
     policies: tuple[NamedPolicy, ...]
     capabilities: dict[str, Capability]
     at: Place
+    headless: bool = False
 
 
 class _ComponentMeta(ABCMeta):
@@ -93,13 +95,16 @@ class Component(metaclass=_ComponentMeta):
 
     `type` is the stable name; without it a class is abstract: never mounted, its capabilities are inherited. `title`,
     `description` (else the docstring's first paragraph), `tags`, `doors` and `policies` hold for every capability of
-    the class. Everything is judged when the class is created: DefinitionError names what, where, why and what to do
+    the class. A `headless` one has no view: it holds references, and is mounted like any other; other capabilities only
+    where an approved distribution declares it (SPEC 10.8).
+
+    Everything is judged when the class is created: DefinitionError names what, where, why and what to do
     (SPEC 2.3, 3.1). Nothing undecorated is ever exposed; a dataclass may be a component, with slots too.
     """
 
     __slots__ = ("__weakref__",)
 
-    def __init_subclass__(
+    def __init_subclass__(  # noqa: PLR0913 - one keyword a property of the class
         cls,
         /,
         *,
@@ -109,6 +114,7 @@ class Component(metaclass=_ComponentMeta):
         tags: Iterable[str] = (),
         doors: Iterable[Door] | None = None,
         policies: Iterable[NamedPolicy] = (),
+        headless: bool = False,
         **others: object,
     ) -> None:
         super().__init_subclass__(**others)
@@ -118,11 +124,11 @@ class Component(metaclass=_ComponentMeta):
             # `@dataclass(slots=True)` builds the class anew from the dict of the first: same declaration, same place.
             declaration: Declaration | None = _redeclared(cls, earlier, found)
         elif type is None:
-            _check_abstract(cls, title, description, found)
+            _check_abstract(cls, title, description, headless, found)
             declaration = None
         else:
             options = Options(title=title, description=description, tags=tags, doors=doors, policies=policies)
-            declaration = _declare(cls, type, options, found)
+            declaration = _declare(cls, type, options, found, headless)
         _set(cls, _DECLARATION, declaration)
 
 
@@ -170,12 +176,14 @@ def _collect(cls: type) -> dict[str, Capability]:
     return found
 
 
-def _check_abstract(cls: type, title: object, description: object, found: dict[str, Capability]) -> None:
-    if title is not None or description is not None:
+def _check_abstract(
+    cls: type, title: object, description: object, headless: object, found: dict[str, Capability]
+) -> None:
+    if title is not None or description is not None or headless:
         raise DefinitionError(
             DefinitionCode.INVALID_DEFINITION,
             cls.__name__,
-            "a class without `type=` is abstract and has neither title nor description",
+            "a class without `type=` is abstract and has neither title nor description, and is not headless",
             place=place_of_caller(),
             do='give the class type="…"',
         )
@@ -183,9 +191,13 @@ def _check_abstract(cls: type, title: object, description: object, found: dict[s
         _check_names(capability)
 
 
-def _declare(cls: type, type_name: str, options: Options, found: dict[str, Capability]) -> Declaration:
+def _declare(
+    cls: type, type_name: str, options: Options, found: dict[str, Capability], headless: object
+) -> Declaration:
     place = place_of_caller()
     at = Place(subject=check_component_type(type_name, place=place), place=place)
+    if not isinstance(headless, bool):
+        raise at.wrong("headless= is True or False")
     return Declaration(
         type=type_name,
         name=cls.__name__,
@@ -195,9 +207,20 @@ def _declare(cls: type, type_name: str, options: Options, found: dict[str, Capab
         tags=checked_names(at, "tags", options.tags),
         doors=checked_doors(at, options.doors),
         policies=checked_policies(at, options.policies),
-        capabilities=_seal(cls, type_name, found),
+        capabilities=_without_view(_seal(cls, type_name, found)) if headless else _seal(cls, type_name, found),
         at=at,
+        headless=headless,
     )
+
+
+def _without_view(capabilities: dict[str, Capability]) -> dict[str, Capability]:
+    """What has no view navigates nowhere; whose tools it may hold is judged with the contract (SPEC 10.8)."""
+    for capability in capabilities.values():
+        if isinstance(capability, Method) and capability.effect is Effect.NAVIGATION:
+            raise capability.at.wrong(
+                "navigates, and its component is headless: it has no view", do="declare it in a component of a view"
+            )
+    return capabilities
 
 
 def _redeclared(cls: type, earlier: Declaration, found: dict[str, Capability]) -> Declaration:
@@ -212,6 +235,7 @@ def _redeclared(cls: type, earlier: Declaration, found: dict[str, Capability]) -
         policies=earlier.policies,
         capabilities=_seal(cls, earlier.type, found),
         at=earlier.at,
+        headless=earlier.headless,
     )
 
 

@@ -14,6 +14,7 @@ from remit._base.text import q
 from remit._contract.external import ExternalRecord, digest_of, external_from_json
 from remit._contract.operation import OperationRecord, record_from_json
 from remit._contract.options import DOORS
+from remit._model.effects import Kind
 from remit._model.pattern import Patterns
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -93,6 +94,7 @@ def assemble(  # noqa: PLR0913 - one keyword a part of the head
     DefinitionError: a type twice, `view:X` and `domain:X` unless it `warns_of_planes` (SPEC 2.7), an unknown door or a
     malformed pattern.
     """
+    external = tuple(external)
     by_type: dict[str, Block] = {}
     for block in components:
         name = str(block["type"])
@@ -103,7 +105,8 @@ def assemble(  # noqa: PLR0913 - one keyword a part of the head
         by_type[name] = _with_hash(block)
     by_key = {_row_key(block): _with_hash(block) for block in capabilities}
     if not warns_of_planes:
-        _check_planes(by_key)
+        _check_headless(by_type, by_key, external)
+    _check_planes(by_key)
     used = {str(block["operation"]) for block in by_key.values() if "operation" in block}
     manifest = Manifest(
         exposure=_checked_exposure(exposure),
@@ -156,6 +159,7 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
     _check_rows(subject, manifest)
     _check_complete(subject, manifest)
     _check_external(subject, manifest)
+    _check_headless(manifest.components, manifest.capabilities, manifest.external.values())
     if not warns:
         _check_planes(manifest.capabilities)
     if _hashed(manifest).hash != manifest.hash:
@@ -275,6 +279,22 @@ def _on_both_planes(capabilities: Mapping[RowKey, Block]) -> tuple[str, ...]:
     ids = {capability_id for _, capability_id in capabilities}
     rests = (id.removeprefix("view:") for id in ids if id.startswith("view:"))
     return tuple(sorted(rest for rest in rests if f"domain:{rest}" in ids))
+
+
+def _check_headless(
+    components: Mapping[str, Block], capabilities: Mapping[RowKey, Block], external: Iterable[ExternalRecord]
+) -> None:
+    """Without a view there are references, and the tools that an approved distribution declares (SPEC 10.8)."""
+    of_distributions = {each for record in external for each in record.components}
+    for (component, capability_id), block in sorted(capabilities.items()):
+        headless = components[component].get("headless") is True and component not in of_distributions
+        if headless and block["kind"] != Kind.REFERENCE.value:
+            raise DefinitionError(
+                DefinitionCode.INVALID_DEFINITION,
+                capability_id,
+                f"the component {component} is headless: it holds references, and this is an {block['kind']}",
+                do="declare it in a component of a view, or let the backend list it",
+            )
 
 
 def _check_rows(subject: str, manifest: Manifest) -> None:

@@ -126,7 +126,7 @@ class Sealed:
     """One component class, verified against the authority: what a mount needs.
 
     `policies` are the component's own, before those of each plan. `origin` is the approved distribution that declares
-    it, None for the project's own (SPEC 13.5).
+    it, None for the project's own (SPEC 13.5); a `headless` one has no view (SPEC 10.8).
     """
 
     type: str
@@ -135,6 +135,7 @@ class Sealed:
     policies: tuple[NamedPolicy, ...]
     plans: tuple[Plan, ...]
     origin: str | None = None
+    headless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

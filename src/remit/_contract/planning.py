@@ -30,6 +30,7 @@ def sealed_of(rows: ComponentRows, origin: str | None = None) -> Sealed:
         policies=declaration.policies,
         plans=tuple(_plan(declaration, row) for row in rows.capabilities),
         origin=origin,
+        headless=declaration.headless,
     )
 
 

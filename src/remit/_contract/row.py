@@ -97,6 +97,7 @@ def _no_component(cls: object) -> TypeError:
 
 def _component_block(declaration: Declaration, rows: tuple[CapabilityRow, ...]) -> dict[str, Json]:
     return {
+        **({"headless": True} if declaration.headless else {}),
         "type": declaration.type,
         "title": declaration.title,
         "description": declaration.description,

@@ -18,6 +18,7 @@ NOBODY = "-"
 class Line:
     """One capability as a reviewer reads it.
 
+    A `headless` one stands in a component without a view.
     `doors` maps each door to what opened it: `in-process`, `doors=`, or the pattern of the site's exposure. `decides`
     names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
     of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
@@ -29,6 +30,7 @@ class Line:
 
     id: str
     component: str
+    headless: bool
     kind: str
     effect: str
     confirmation: str
@@ -66,6 +68,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
     return Line(
         id=str(block["id"]),
         component=str(block["component"]),
+        headless=component.get("headless") is True,
         kind=str(block["kind"]),
         effect=str(block["effect"]),
         confirmation=str(block["confirmation"]),
@@ -200,8 +203,10 @@ def _note(line: Line) -> str:
 
 def _marked(line: Line) -> Iterator[str]:
     """What is said of fields: who fills them, who may change them, and who is told."""
+    if line.headless:
+        yield "without a view"
     if line.bound:
-        yield f"the view fills {', '.join(line.bound)}"
+        yield f"{'its component' if line.headless else 'the view'} fills {', '.join(line.bound)}"
     if line.overridable:
         yield f"agents may fill {', '.join(line.overridable)} themselves"
     if line.record is not None:

@@ -95,7 +95,8 @@ def _component(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) 
     kind = _free(f"{'-'.join(words)}.{_IMPORTED}", types, "-")
     yield ""
     yield ""
-    yield f'class {"".join(word.capitalize() for word in words)}{_IMPORTED.capitalize()}(Component, type="{kind}"):'
+    name = "".join(word.capitalize() for word in words) + _IMPORTED.capitalize()
+    yield f'class {name}(Component, type="{kind}", headless=True):'
     yield f'    """Operations of {backend.name}."""'
     for stub in stubs:
         yield ""

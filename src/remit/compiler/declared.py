@@ -73,6 +73,7 @@ def live_component(declaration: Declaration, path: str) -> DeclaredComponent:
             "title": declaration.title,
             "tags": list(declaration.tags),
             "doors": None if declaration.doors is None else sorted(declaration.doors),
+            "headless": declaration.headless,
         },
         capabilities={
             attribute: _live_capability(attribute, capability, path)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from remit._model.effects import Kind
 from remit.compiler.declared import DeclaredCapability, DeclaredComponent, normal_option
 from remit.compiler.graph import External, Graph, Local
 from remit.compiler.literals import NotLiteral, literal
@@ -20,7 +21,7 @@ from remit.compiler.source import Scope, Source
 from remit.errors import Finding
 
 _DATACLASS: Final = "dataclasses.dataclass"
-_CLASS_KEYWORDS: Final = frozenset({"type", "title", "description", "tags", "doors"})
+_CLASS_KEYWORDS: Final = frozenset({"type", "title", "description", "tags", "doors", "headless"})
 _ClassKey = tuple[str, int]
 
 
@@ -158,6 +159,8 @@ class _Extractor:
             return
         capabilities = self._inherited(source, node, str(type_name))
         self._check_ids(source, node, str(type_name), capabilities)
+        if written.get("headless") and source.name not in self._graph.foreign:
+            self._check_headless(str(type_name), capabilities)
         self._out.components.append(
             DeclaredComponent(
                 path=source.path,
@@ -168,6 +171,7 @@ class _Extractor:
                     "title": written.get("title"),
                     "tags": normal_option("tags", written.get("tags", [])),
                     "doors": normal_option("doors", written.get("doors")),
+                    "headless": bool(written.get("headless", False)),
                 },
                 capabilities=capabilities,
                 line=node.lineno,
@@ -189,6 +193,14 @@ class _Extractor:
                 found = f"{each.name} is declared here and at {other.path}:{other.line}"
                 finding = Finding(path=each.path, line=each.line, found=found, write="another name for one of the two")
                 self._out.findings.append(finding)
+
+    def _check_headless(self, type_name: str, capabilities: Mapping[str, DeclaredCapability]) -> None:
+        """Whether a distribution may hold more without a view is judged with its approval."""
+        for each in capabilities.values():
+            if each.kind != Kind.REFERENCE.value:
+                found = f"{each.name} is an {each.kind}, and {type_name} is headless: it holds references"
+                write = "it in a component of a view, or an operation that the backend lists"
+                self._out.findings.append(Finding(path=each.path, line=each.line, found=found, write=write))
 
     def _inherited(self, source: Source, node: ast.ClassDef, type_name: str) -> dict[str, DeclaredCapability]:
         """What the class and its bases of this project declare, the nearer one first to count."""

@@ -271,6 +271,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "untrusted": _untrusted,
         "meta": _neutral,
         "allow_names": _allowed_names,
+        "headless": _true_is_wider,
         "targets": _targets,
     }
 )

@@ -275,7 +275,7 @@ REFUSALS = {
     HEAD + '    x = reference("things.disable")\n': "[INVALID_ID] 'things.disable': a reference names `domain:<path>`",
     HEAD + '    x = reference("domain:a")\n    y = reference("domain:a")\n': "x and y declare one capability",
     HEAD + '    x = reference("domain:a")\n    @x.bind("a")\n    @x.bind("a")\n    def _(self): ...\n': "bound twice",
-    HEAD + '    x = reference("domain:a")\n    @x.bind("a.b")\n    def _(self): ...\n': "names no field",
+    HEAD + '    x = reference("domain:a")\n    @x.bind("a..b")\n    def _(self): ...\n': "names no field",
 }
 
 

@@ -229,6 +229,7 @@ def test_the_stubs_are_declarations_that_compile_and_nothing_unread_is_a_query(t
     ran = run(root, "inspect")
     assert (ran.exit_code, ran.stderr) == (0, "")
     effects = {line.split()[0]: line.split()[1:3] for line in ran.stdout.splitlines()[1:5]}
+    assert ["domain:class", "without", "a", "view"] in [line.split() for line in ran.stdout.splitlines()]
     assert effects["domain:class"] == ["destructive", "always"]
     assert effects["domain:GET-mute"] == ["server-query", "never"]
     assert effects["domain:devices.list"] == ["server-query", "never"]

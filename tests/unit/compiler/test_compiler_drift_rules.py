@@ -45,6 +45,7 @@ class Table(
     tags=("table",),
     doors=("embedded",),
     policies=(require_grant("fleet"),),
+    headless=False,
 ):
     @observation(
         name="state",

@@ -26,6 +26,14 @@ def findings(root: Path, entries: tuple[str, ...] = ("app",)) -> list[Finding]:
 
 
 FORMS = {
+    "a tool of its own in a headless component": (
+        HEAD + COMPONENT.replace('type="a"', 'type="a", headless=True'),
+        "view:a.read is an observation, and a is headless: it holds references",
+    ),
+    "a computed headless": (
+        HEAD + "import os\n" + COMPONENT.replace('type="a"', 'type="a", headless=bool(os.sep)'),
+        "headless= is",
+    ),
     "setattr on a component": (HEAD + COMPONENT + 'setattr(A, "read", None)\n', "changes a component"),
     "an attribute set on a component": (HEAD + COMPONENT + "A.read = None\n", "changed after its class"),
     "a docstring set on a component": (HEAD + COMPONENT + 'A.__doc__ = "B."\n', "changed after its class"),
