@@ -153,13 +153,19 @@ def _named(invocation: Invocation, listed: Mapping[str, types.Tool]) -> str:
     if plain in listed:
         return plain
     several = {name: _shown(tool, meta.INSTANCE) for name, tool in listed.items() if name.startswith(f"{plain}_at_")}
-    if invocation.instance is None and several:
+    wanted = invocation.instance
+    meant = [name for name, where in several.items() if wanted is None or wanted in _addresses(where)]
+    if len(meant) > 1 or (wanted is None and meant):
         instances = ", ".join(str(instance) for instance in several.values())
         raise AssertionError(
             f"{invocation.capability_id} is a tool for each instance at this door\n  do  instance=…, one of {instances}"
         )
-    wanted = (invocation.instance or "").rpartition("/")[2]
-    return next((name for name, instance in several.items() if instance == wanted), plain)
+    return meant[0] if meant else plain
+
+
+def _addresses(where: object) -> tuple[str, ...]:
+    """What may be said for an instance: its address, and of a reference its instance alone (SPEC 10.10)."""
+    return (str(where), str(where).rpartition("/")[2])
 
 
 def _beside(invocation: Invocation, tool: types.Tool | None) -> types.RequestParamsMeta:

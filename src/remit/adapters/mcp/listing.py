@@ -12,7 +12,7 @@ from remit._base.clock import Clock
 from remit._model.outcome import untrusted_to_json
 from remit._session.session import Session
 from remit._toolset.definitions import Definition
-from remit._toolset.direct import Listing, Tool
+from remit._toolset.direct import Listing, Tool, addressed
 from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.meta import AVAILABILITY, INSTANCE, META, REGISTRATION, SURFACE, UNTRUSTED, VERSION
 
@@ -58,7 +58,7 @@ class ToolLists:
             REGISTRATION: tool.listed.registration,
             SURFACE: listing.surface_id,
             VERSION: listing.surface_version,
-            INSTANCE: tool.listed.instance,
+            INSTANCE: addressed(tool.listed),
             AVAILABILITY: tool.state(),
         }
         descriptor = tool.listed.descriptor
