@@ -104,9 +104,9 @@ def assemble(  # noqa: PLR0913 - one keyword a part of the head
             )
         by_type[name] = _with_hash(block)
     by_key = {_row_key(block): _with_hash(block) for block in capabilities}
+    _check_headless(by_type, by_key, external)
     if not warns_of_planes:
-        _check_headless(by_type, by_key, external)
-    _check_planes(by_key)
+        _check_planes(by_key)
     used = {str(block["operation"]) for block in by_key.values() if "operation" in block}
     manifest = Manifest(
         exposure=_checked_exposure(exposure),

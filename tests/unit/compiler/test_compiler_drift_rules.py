@@ -17,7 +17,7 @@ from remit.compiler.drift import APART
 from remit.compiler.weigh import RULES, UNKNOWN, weigh, weigh_input, weigh_output
 
 EVERYTHING = '''
-from remit import Component, Procedures, Retry, action, key, observation, reference
+from remit import Component, Procedures, RecordSet, Retry, action, key, observation, reference
 from remit.policies import require_grant
 
 backend = Procedures()
@@ -105,6 +105,14 @@ class Table(
     )
     def put(self, given: dict) -> str:
         return given["text"]
+
+    @action(record="row")
+    def drop(self, row: str) -> None:
+        """Drop a row."""
+
+    @drop.records
+    def _(self, ctx) -> RecordSet:
+        return RecordSet(ids=())
 
     @action(sensitive=("secret",), allow_names={"secret": "what a riddle asks for"})
     def sign(self, secret: str) -> None:
