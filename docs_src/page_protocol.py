@@ -1,4 +1,4 @@
-"""The example of docs/guides/page-protocol.md; runs as it is, with HTTP spoken in memory."""
+"""The example of docs/guides/page-protocol.md; runs as it is, with HTTP spoken in memory and on the loopback."""
 
 import asyncio
 from contextlib import nullcontext
@@ -7,9 +7,11 @@ from typing import Any
 import httpx2
 from starlette.applications import Starlette
 
-from remit import Component, Principal, action, observation
+from remit import Component, Failed, Principal, action, observation
+from remit.client import AsyncClient, Client
 from remit.compiler import compile_app
 from remit.gateway import Gateway
+from remit.testing.loopback import listening
 
 
 class Notes(Component, type="demo.notes", doors=["page"]):
@@ -44,6 +46,22 @@ async def add(http: httpx2.AsyncClient, line: str) -> Any:
     return answer["output"]
 
 
+async def ship(url: str, token: str) -> object:
+    async with AsyncClient(url, token) as client:
+        described = await client.describe()
+        if isinstance(described, Failed):
+            raise RuntimeError(described.error.message)
+        outcome = await client.call("view:demo.notes.addLine", {"line": "shipped"})
+        return outcome.error if isinstance(outcome, Failed) else outcome.output
+
+
+def ship_blocking(url: str, token: str) -> object:
+    with Client(url, token) as client:
+        client.describe()
+        outcome = client.call("view:demo.notes.addLine", {"line": "shipped"})
+        return outcome.error if isinstance(outcome, Failed) else outcome.output
+
+
 async def main() -> None:
     gateway = Gateway(compile_app(__file__))
     view = gateway.open_view(
@@ -59,6 +77,9 @@ async def main() -> None:
         headers={"Authorization": f"Bearer {issue(gateway)}"},
     ) as http:
         assert await add(http, "hello") == 1
+    async with listening(app) as address:
+        assert await ship(f"{address}/remit/page", issue(gateway)) == 2
+        assert await asyncio.to_thread(ship_blocking, f"{address}/remit/page", issue(gateway)) == 3
     await gateway.stop()
 
 
