@@ -277,9 +277,10 @@ async def test_a_grave_call_for_a_version_that_moved_is_stale_for_a_preflight_to
     version = surface.snapshot(AGENT).surface_version
     assert (await look(surface, Park.close, {"gate": 1}, surface_version=version)).ok
     mount = surface.mount(Park(), "second")
-    named = {"surface_version": version, "instance": "park/default"}
-    error = refusal(await look(surface, Park.close, {"gate": 1}, **named), "STALE_CAPABILITY")
-    assert error == failed(await surface.invoke(Invocation("domain:park.close", {"gate": 1}, **named), AGENT))
+    asked = await look(surface, Park.close, {"gate": 1}, surface_version=version, instance="park/default")
+    error = refusal(asked, "STALE_CAPABILITY")
+    call = Invocation("domain:park.close", {"gate": 1}, surface_version=version, instance="park/default")
+    assert error == failed(await surface.invoke(call, AGENT))
     mount.unmount()
 
 
