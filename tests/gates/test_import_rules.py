@@ -6,7 +6,7 @@ from typing import Any
 
 # What may know a framework: the doors, what stands on them, and the tools.
 OUTER = frozenset(
-    {"cli", "testing", "gateway", "adapters", "integrations", "compiler", "procedures", "store", "_session"}
+    {"cli", "testing", "gateway", "adapters", "integrations", "compiler", "procedures", "store", "_session", "client"}
 )
 
 
