@@ -1,4 +1,4 @@
-"""The example of docs/guides/mcp.md; runs as it is."""
+"""The example of docs/guides/mcp.md and docs/concepts/delegation.md; runs as it is."""
 
 from remit import Principal
 from remit.compiler import compile_app
@@ -10,5 +10,18 @@ def issue(gateway: Gateway) -> str:
     return token
 
 
+def hand_on(gateway: Gateway, token: str) -> str:
+    return gateway.attenuate(token, actor="helper", scope=["view:devices.table.*"], ttl=120)
+
+
+def cut_off(gateway: Gateway, token: str) -> bool:
+    return gateway.revoke(token, by="admin", why="the laptop is lost")
+
+
 if __name__ == "__main__":
-    assert issue(Gateway(compile_app(__file__))).count(".") == 2
+    gateway = Gateway(compile_app(__file__))
+    token = issue(gateway)
+    narrowed = hand_on(gateway, token)
+    assert token.count(".") == narrowed.count(".") == 2
+    assert cut_off(gateway, token)
+    assert not cut_off(gateway, token)

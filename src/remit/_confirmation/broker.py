@@ -163,6 +163,13 @@ class Broker:
         for record in self._desk.open_records():
             self._desk.end(record, ConfirmationStatus.CANCELLED, cause)
 
+    def cut_off(self, has_ended: Callable[[Consumer], bool]) -> bool:
+        """Take back the open requests of consumers that nobody vouches for any more, and end what stands for them."""
+        found = [record for record in self._desk.open_records() if has_ended(record.ask.consumer)]
+        for record in found:
+            self._desk.end(record, ConfirmationStatus.CANCELLED, CancelCause.WITHDRAWN)
+        return self.standings.cut_off(has_ended) or bool(found)
+
     async def decided(self, id: str, consumer_key: ConsumerKey, timeout: float) -> ConfirmationStatus | None:
         """Wait at most `timeout` seconds until the request is not pending; None: unknown id, or another's."""
         record = self._own(id, consumer_key)

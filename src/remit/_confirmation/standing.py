@@ -143,6 +143,13 @@ class Standings:
             if standing.ask.consumer.key == consumer.key and standing.ask.consumer.scope != consumer.scope:
                 self._end(standing, StandingEnd.SCOPE_CHANGED)
 
+    def cut_off(self, has_ended: Callable[[Consumer], bool]) -> bool:
+        """End what stands for consumers that nobody vouches for any more; was there anything?"""
+        found = [standing for standing in self.held.values() if has_ended(standing.ask.consumer)]
+        for standing in found:
+            self._end(standing, StandingEnd.REVOKED)
+        return bool(found)
+
     def end_registration(self, registration: str | None) -> None:
         """A registration has gone; None stands for all."""
         for standing in tuple(self.held.values()):

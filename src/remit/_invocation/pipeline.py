@@ -45,6 +45,7 @@ from remit.errors import (
     cancelled,
     component_unmounted,
     execution_failed,
+    not_authenticated,
     timeout,
 )
 
@@ -140,12 +141,19 @@ class Pipeline:
                 continue
             self.abort(call, cancelled(self._happened(call)))
 
-    def abort(self, call: Call, error: AgentError) -> None:
+    def cut_off(self, has_ended: Callable[[Consumer], bool], why: str) -> bool:
+        """Stop what waits for consumers that nobody vouches for any more; code that runs is not interrupted."""
+        found = [call for call in self._running if not call.started and has_ended(call.consumer)]
+        for call in found:
+            self.abort(call, not_authenticated(), why=why)
+        return bool(found)
+
+    def abort(self, call: Call, error: AgentError, *, why: str | None = None) -> None:
         """Answer now, tell the code that runs, and do not wait for it; what it gives later is ignored."""
         if call.outcome is not None:
             return
         call.signal.set()
-        self._close(call, error)
+        self._close(call, error, why=why)
         if call.task is not None and call.task is not _current_task():
             call.task.cancel()
 

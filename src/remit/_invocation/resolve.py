@@ -58,7 +58,7 @@ def resolve(call: Call, part: Part) -> None:
     if viewer.site.suspended.has_consumer(call.key):  # told alike for every id, so it discloses nothing
         raise Refusal(not_authorized(), why="the consumer is suspended")
     if call.consumer.until is not None and viewer.expired:
-        raise Refusal(not_authenticated(), why="the consumer's time is over")
+        raise Refusal(not_authenticated(), why=viewer.ended)
     request = _as_moved(call, part)
     visible, hidden = _visible(request, part, viewer)
     if not visible:

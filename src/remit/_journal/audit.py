@@ -37,6 +37,7 @@ class AuditType(StrEnum):
     ATTEMPT = "attempt"
     LATE_RESULT = "late-result"
     SUSPENSION = "suspension"
+    REVOCATION = "revocation"
     STANDING = "standing"
     FAULT = "fault"
     SLOW = "slow"
@@ -73,13 +74,13 @@ class AuditEntry:
     """One line of the journal (SPEC 9.2).
 
     `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
-    was told, `status` what became of a confirmation request, a standing approval, a mount or a suspension, `why` the
-    true reason (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of
-    the input where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at
-    the level `full` only, as the author's redactor left them, when their canonical form has at most 8,192 bytes and the
-    journal's room for payloads still holds them; `payload` says whether they are, `dropped` why something is not.
-    `component` and `instance` stand in the entries of registrations, which the other
-    entries name by `registration`. `traceparent` is the span a call was made in, `linked` if that is from outside.
+    was told, `status` what became of a confirmation request, a standing approval, a mount, a suspension or a grant,
+    `why` the true reason (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the
+    places of the input where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are
+    there at the level `full` only, as the author's redactor left them, when their canonical form has at most 8,192
+    bytes and the journal's room for payloads still holds them; `payload` says whether they are, `dropped` why something
+    is not. `component` and `instance` stand in the entries of registrations, which the other entries name by
+    `registration`. `traceparent` is the span a call was made in, `linked` if that is from outside.
     """
 
     sequence: int

@@ -83,9 +83,10 @@ class Consumer:
 
     `scope` are patterns and regions that this session may reach (None: not restricted, and only in-process kinds may
     have it), until the moment `until`, an aware time (None: as long as it is used); `confirm` names effects or patterns
-    that always need a person for this consumer. `issuer`, `actors`, `grant` and `until` are set from a verified
-    delegation token; without one the actor is the id itself. An entry of `confirm` that is neither is a ValueError: it
-    would ask nobody. Ids are held as those of a `Principal`.
+    that always need a person for this consumer. `issuer`, `actors`, `grant`, `parents` and `until` are set from a
+    verified delegation token; without one the actor is the id itself. `parents` are the grants this one was narrowed
+    from; they and the grant are `lineage`, and the end of any is its end. An entry of `confirm` that is neither is a
+    ValueError: it would ask nobody. Ids are held as those of a `Principal`.
     """
 
     id: str
@@ -95,6 +96,7 @@ class Consumer:
     confirm: tuple[str, ...]
     key: ConsumerKey
     until: datetime | None
+    lineage: tuple[str, ...]
 
     def __init__(  # noqa: PLR0913 - one keyword a claim of a verified token
         self,
@@ -107,6 +109,7 @@ class Consumer:
         issuer: str | None = None,
         actors: tuple[str, ...] = (),
         grant: str | None = None,
+        parents: tuple[str, ...] = (),
         until: datetime | None = None,
     ) -> None:
         of_kind = _kind(kind)
@@ -116,9 +119,11 @@ class Consumer:
         object.__setattr__(self, "scope", None if scope is None else Scope(scope))
         object.__setattr__(self, "confirm", _confirm(confirm))
         object.__setattr__(self, "until", _moment(until))
-        chain = _chain(actors) or (id,)
+        chain = _chain(actors, "Consumer.actors") or (id,)
         vouched = _optional(issuer, "Consumer.issuer"), _optional(grant, "Consumer.grant")
         object.__setattr__(self, "key", (of_kind.value, vouched[0], chain, vouched[1]))
+        own = () if vouched[1] is None else (vouched[1],)
+        object.__setattr__(self, "lineage", (*_chain(parents, "Consumer.parents"), *own))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -149,10 +154,10 @@ def _names(values: Iterable[str], what: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _chain(actors: object) -> tuple[str, ...]:
-    if isinstance(actors, str) or not isinstance(actors, Iterable):
-        raise TypeError(f"Consumer.actors is a tuple of ids, not {type(actors).__name__}")
-    return tuple(_text(actor, "an entry of Consumer.actors") for actor in actors)
+def _chain(ids: object, what: str) -> tuple[str, ...]:
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise TypeError(f"{what} is a tuple of ids, not {type(ids).__name__}")
+    return tuple(_text(each, f"an entry of {what}") for each in ids)
 
 
 def _kind(kind: object) -> ConsumerKind:

@@ -75,6 +75,10 @@ class Scope:
         """Whether it holds this capability wherever it is mounted."""
         return capability_id in self.ids
 
+    def beyond(self, other: "Scope") -> tuple[str, ...]:
+        """The patterns of this scope that no one pattern of the other holds whole; none: it is within the other."""
+        return tuple(text for text in self.texts if not any(_within(text, wide) for wide in other.texts))
+
     def holds(self, region: str) -> bool:
         """Whether it names a region in which this place is: the types from the outermost on, joined by `/`."""
         return self._match is not None and self._match(region) is not None
@@ -87,6 +91,25 @@ class Scope:
 
     def __repr__(self) -> str:
         return f"Scope({list(self.texts)!r})"
+
+
+def _within(narrow: str, wide: str) -> bool:
+    """Whether whatever one pattern holds, the other holds too; both are patterns, and of one plane if it is so."""
+    (plane, _, inner), (other, _, outer) = narrow.partition(":"), wide.partition(":")
+    joint = "/" if f"{plane}:" == _REGION else "."
+    if plane != other or "*" not in wide:
+        return narrow == wide
+    if plane == "domain" and "*" not in narrow:  # an operation may have any name, so that its dots are no segments
+        return narrow in Patterns([wide])
+    segments, around = inner.split(joint), outer.split(joint)
+    for index, segment in enumerate(around):
+        if index == len(segments):
+            return False
+        if segment == "**":
+            return True
+        if segments[index] == "**" or segment not in {"*", segments[index]}:
+            return False
+    return len(segments) == len(around)
 
 
 def _region(text: str) -> str:

@@ -12,6 +12,7 @@ from remit._model.pattern import Patterns
 from remit._policy.chain import Chain
 from remit._policy.context import Counters, PolicyContext, ReviewContext
 from remit._registry.entered import Entered
+from remit._registry.revoked import Revoked
 from remit._registry.state import Bound
 from remit._registry.suspended import Suspended
 
@@ -23,7 +24,8 @@ class Site:
     `chain` are the surface's own policies; `nothing` is what judges an id that nobody offers: they, and what hides.
     `exposure` is the contract's, `narrowed` the surface's own (None: not narrowed); `can_confirm` says whether anybody
     could answer a confirmation request; `moved` names operations whose backend no longer equals the contract;
-    `suspended` is what an operator switched off. `wrong_records` hears of a template whose records cannot be read.
+    `suspended` is what an operator switched off, `revoked` which grants were taken back. `wrong_records` hears of a
+    template whose records cannot be read.
     """
 
     exposure: Mapping[str, Patterns]
@@ -36,6 +38,7 @@ class Site:
     can_confirm: Callable[[], bool]
     moved: frozenset[str]
     suspended: Suspended
+    revoked: Revoked
     limits: Limits
     wrong_records: Callable[[str, str, BaseException | None], None]
 
@@ -55,9 +58,14 @@ class Viewer:
 
     @property
     def expired(self) -> bool:
-        """True from the moment on until which the consumer was vouched for."""
+        """True from the moment on until which the consumer was vouched for, or when that has been revoked."""
         until = self.consumer.until
-        return until is not None and self.site.clock.now() >= until
+        return until is not None and (self.site.clock.now() >= until or self.site.revoked.has(self.consumer))
+
+    @property
+    def ended(self) -> str:
+        """Why it is `expired`, for operators."""
+        return "its grant is revoked" if self.site.revoked.has(self.consumer) else "the consumer's time is over"
 
     def __post_init__(self) -> None:
         consumer = self.consumer

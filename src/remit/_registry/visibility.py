@@ -59,7 +59,6 @@ _NOT_AT_THIS_DOOR = Sight(state=State.HIDDEN, why="not exposed at this door")
 _SUSPENDED_CONSUMER = Sight(state=State.HIDDEN, why="the consumer is suspended")
 _SUSPENDED = Sight(state=State.HIDDEN, why="the capability is suspended")
 _OUT_OF_SCOPE = Sight(state=State.HIDDEN, why="outside the consumer's scope")
-_EXPIRED = Sight(state=State.HIDDEN, why="the consumer's time is over")
 
 
 def see(bound: Bound, viewer: Viewer, *, charges: bool = True) -> Sight:
@@ -73,7 +72,7 @@ def see(bound: Bound, viewer: Viewer, *, charges: bool = True) -> Sight:
     if viewer.site.suspended.any and viewer.site.suspended.has_consumer(viewer.consumer.key):
         return _SUSPENDED_CONSUMER
     if viewer.consumer.until is not None and viewer.expired:
-        return _EXPIRED
+        return Sight(state=State.HIDDEN, why=viewer.ended)
     off = _out_of_reach(bound.plan.descriptor.id, bound.plan.doors, viewer)
     if off is _OUT_OF_SCOPE and _in_region(bound.registration.place, viewer):
         off = None

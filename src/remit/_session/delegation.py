@@ -4,7 +4,6 @@ import hmac
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,19 +16,24 @@ from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._base.closed import one_of
 from remit._base.digest import sha256_hex
-from remit._base.ident import new_id
 from remit._base.limits import Limits
+from remit._base.text import clean_line
 from remit._confirmation.keys import SECRET_BYTES, ConfirmationKeys, refuse_lasting
-from remit._model.consumer import Consumer, ConsumerKind, Principal
+from remit._model.consumer import ConsumerKind, Principal
 from remit._model.pattern import Scope
+from remit._registry.revoked import Revoked
+from remit._session.claims import DEPTH, GRANT, ISSUER, Delegation, audience_of, claims_of, delegation_of
 from remit._session.key_file import secret_in
-from remit._session.session import PrincipalKey
-from remit.errors import DefinitionError
+from remit.store.memory import MemoryRevocations
+from remit.store.protocol import RevocationRow, RevocationStore
 
-ISSUER: Final = "remit"
 _DEVELOPMENT: Final = "development"
 _PURPOSE: Final = b"remit: confirmation requests"
 VERIFIED: Final = 1_000
+LEEWAY_S: Final = 5.0
+"""How far the clock of whoever minted a token may be ahead; of its end nothing is given away."""
+
+ISSUED: Final = 10_000
 _REQUIRED: Final = ["iss", "aud", "sub", "act", "scope", "nbf", "exp", "jti"]
 
 Key = Ed25519PrivateKey | Ed25519PublicKey | bytes
@@ -85,8 +89,8 @@ class Keys:
         key = self._signing
         return jwt.encode(dict(claims), key, algorithm=_algorithm(key), headers={"kid": self.active})
 
-    def verified(self, token: str, *, issuer: str, audience: str) -> Mapping[str, object] | None:
-        """The claims of a token that one of the keys signed for this audience; None for every other text.
+    def verified(self, token: str, *, issuer: str, audience: list[str]) -> Mapping[str, object] | None:
+        """The claims of a token that one of the keys signed for one of these audiences; None for every other text.
 
         The key decides the algorithm, never the token. Times are not looked at here.
         """
@@ -119,32 +123,17 @@ def for_confirmations(keys: Keys | None, *, durable: bool) -> ConfirmationKeys |
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delegation:
-    """A verified token: whose views, by which agent, within what, from when until when (epoch seconds).
-
-    `consumer` is what it stands for; the grant id of its key is the token's own id.
-    """
-
-    principal: PrincipalKey
-    actor: str
-    scope: tuple[str, ...]
-    session: str | None
-    jti: str
-    issuer: str
-    kind: ConsumerKind
-    not_before: float
-    expires_at: float
-    consumer: Consumer
-
-
 class Delegations:
-    """Mints and verifies delegation tokens."""
+    """Mints, narrows, verifies and revokes delegation tokens; `held` is what was revoked."""
 
-    def __init__(self, keys: Keys, clock: Clock, limits: Limits) -> None:
+    def __init__(self, keys: Keys, clock: Clock, limits: Limits, held: RevocationStore | None = None) -> None:
         self._keys = keys
         self._clock = clock
         self._limits = limits
+        self._held: RevocationStore = MemoryRevocations(clock) if held is None else held
+        self.revoked = Revoked(self._held)
+        # What was minted or has come here: whose it is and until when, for one that is revoked by its id.
+        self._issued: Bounded[str, Delegation] = Bounded(ISSUED, None, clock)
         # The signature of equal bytes stays valid; times are looked at with every request.
         self._verified: Bounded[tuple[str, ConsumerKind], Delegation] = Bounded(VERIFIED, limits.token_s, clock)
 
@@ -164,90 +153,144 @@ class Delegations:
         `session` narrows the token to one view. Wrong patterns are a `DefinitionError`, values of another type a
         `TypeError`, other mistakes a `ValueError`.
         """
-        _check_said(principal, actor, ttl, session)
-        patterns = Scope(scope).texts
-        lifetime = self._limits.token_s if ttl is None else ttl
-        if len(patterns) > self._limits.scope_patterns:
-            raise ValueError(f"a delegation has at most {self._limits.scope_patterns} patterns")
+        if not isinstance(principal, Principal):
+            raise TypeError(f"delegate(principal, …) takes a Principal, not {type(principal).__name__}")
+        _check_said("delegate", actor, ttl, session)
+        patterns = self._few(Scope(scope))
         of_kind = one_of(ConsumerKind, kind, "delegate(kind=…)")
         now = self._clock.now().timestamp()
-        claims: dict[str, object] = {
-            "iss": ISSUER,
-            "aud": _audience(of_kind),
-            "sub": principal.id,
-            "act": {"sub": actor},
-            "scope": list(patterns),
-            "nbf": int(now),
-            "exp": int(now + lifetime),
-            "jti": new_id("dlg_"),
-        }
-        if principal.tenant is not None:
-            claims["tenant"] = principal.tenant
-        if session is not None:
-            claims["session"] = session
-        return self._keys.sign(claims)
+        until = now + (self._limits.token_s if ttl is None else ttl)
+        return self._issue(claims_of(principal.key, [actor], patterns, of_kind, session, now, until), of_kind)
+
+    def attenuate(
+        self,
+        token: str,
+        *,
+        actor: str,
+        scope: Iterable[str],
+        ttl: float | None = None,
+        session: str | None = None,
+    ) -> str:
+        """Sign a token that reaches no further and lives no longer than this one, for a further agent (SPEC 11.11).
+
+        `actor` is appended to those of the token; every pattern of `scope` lies within one of its patterns; `ttl` is at
+        most what it has left (and what `mint` gives, if not given); `session` may name a view where it names none. A
+        token that is not good now is a PermissionError; what reaches further, lives longer, is for another view, or
+        would be the fourth of a chain is a ValueError that says so.
+        """
+        _check_said("attenuate", actor, ttl, session)
+        parent = self._good(self._read(token))
+        if parent is None:
+            raise PermissionError(
+                "only a token that is good now is narrowed: this one is foreign, revoked or has ended"
+            )
+        narrowed = Scope(scope)
+        patterns = self._few(narrowed)
+        now = self._clock.now().timestamp()
+        _check_narrower(parent, narrowed, session)
+        left = parent.expires_at - now
+        if ttl is not None and ttl > left:
+            raise ValueError(f"the token has {left:.0f} s left, and attenuate(ttl={ttl:g}) is more")
+        until = now + min(left, self._limits.token_s if ttl is None else ttl)
+        actors = [*parent.actors, actor]
+        claims = claims_of(parent.principal, actors, patterns, parent.kind, parent.session or session, now, until)
+        claims["par"] = list(parent.consumer.lineage)
+        return self._issue(claims, parent.kind)
+
+    def revoke(self, token: str, *, by: str, why: str) -> bool:
+        """Take a token back, given as it is or by its id, with all that were narrowed from it; counts at once.
+
+        `by` says who does it, `why` for what reason; both are journalled. False when that has been done before, or the
+        token has ended by itself. A text that is no token of these keys and no id of one is a ValueError.
+        """
+        for name, text in (("token", token), ("by", by), ("why", why)):
+            if not isinstance(text, str):
+                raise TypeError(f"revoke({name}=…) is text, not {type(text).__name__}")
+            if not text.strip():
+                raise ValueError(f"revoke({name}=…) is empty: say which token, who takes it back, and why")
+        if token.startswith(GRANT):
+            id, known = token, self._issued.get(token)
+        else:
+            known = self._read(token)
+            if known is None:
+                raise ValueError(f"that is no token of this gateway, and no id of one ({GRANT}…)")
+            id = known.jti
+        now = self._clock.now()
+        if known is not None and known.expires_at <= now.timestamp():
+            return False
+        tenant, principal = (None, None) if known is None else known.principal
+        return self._held.add(
+            RevocationRow(
+                id=id,
+                at=now.isoformat(),
+                by=clean_line(by, self._limits.runtime_text),
+                why=clean_line(why, self._limits.runtime_text),
+                until=None if known is None else datetime.fromtimestamp(known.expires_at, UTC).isoformat(),
+                tenant=tenant,
+                principal=principal,
+            )
+        )
 
     def verify(self, token: str, *, kind: ConsumerKind = ConsumerKind.MCP) -> Delegation | None:
         """The delegation a token carries for this kind of door, now; None for whatever is not exactly that."""
         remembered = (sha256_hex(token.encode("utf-8", "surrogatepass")), kind)
         delegation = self._verified.get(remembered)
         if delegation is None:
-            claims = self._keys.verified(token, issuer=ISSUER, audience=_audience(kind))
-            delegation = None if claims is None else _delegation(claims, kind)
-            if delegation is None or len(delegation.scope) > self._limits.scope_patterns:
+            delegation = self._read(token, kind)
+            if delegation is None:
                 return None
             self._verified.put(remembered, delegation)
-        return delegation if delegation.not_before <= self._clock.now().timestamp() < delegation.expires_at else None
+        return self._good(delegation)
+
+    def _good(self, delegation: Delegation | None) -> Delegation | None:
+        """The delegation if it counts now: begun, not ended, and not revoked."""
+        if delegation is None or self.revoked.has(delegation.consumer):
+            return None
+        now = self._clock.now().timestamp()
+        return delegation if delegation.not_before - LEEWAY_S <= now < delegation.expires_at else None
+
+    def _read(self, token: str, *kinds: ConsumerKind) -> Delegation | None:
+        """What one of the keys signed, for a door of these kinds or for any, whatever the time is."""
+        audiences = {audience_of(kind): kind for kind in kinds or ConsumerKind}
+        claims = self._keys.verified(token, issuer=ISSUER, audience=list(audiences))
+        kind = None if claims is None else audiences.get(str(claims["aud"]))
+        delegation = None if claims is None or kind is None else delegation_of(claims, kind)
+        if delegation is None or len(delegation.scope) > self._limits.scope_patterns:
+            return None
+        self._issued.put(delegation.jti, delegation)
+        return delegation
+
+    def _few(self, scope: Scope) -> tuple[str, ...]:
+        if len(scope.texts) > self._limits.scope_patterns:
+            raise ValueError(f"a delegation has at most {self._limits.scope_patterns} patterns")
+        return scope.texts
+
+    def _issue(self, claims: Mapping[str, object], kind: ConsumerKind) -> str:
+        delegation = delegation_of(claims, kind)
+        if delegation is not None:
+            self._issued.put(delegation.jti, delegation)
+        return self._keys.sign(claims)
 
 
-def _delegation(claims: Mapping[str, object], kind: ConsumerKind) -> Delegation | None:
-    """Take claims apart that one of our keys has signed; None when a field is not what `mint` writes there."""
-    subject, act, scope, jti = claims["sub"], claims["act"], claims["scope"], claims["jti"]
-    actor = act.get("sub") if isinstance(act, dict) else None
-    tenant, session = claims.get("tenant"), claims.get("session")
-    not_before, expires = claims["nbf"], claims["exp"]
-    if not (isinstance(subject, str) and isinstance(actor, str) and actor and isinstance(jti, str)):
-        return None
-    if not isinstance(scope, list) or not all(isinstance(text, str) for text in scope):
-        return None
-    if not (tenant is None or isinstance(tenant, str)) or not (session is None or isinstance(session, str)):
-        return None
-    if not isinstance(not_before, int | float) or not isinstance(expires, int | float):
-        return None
-    try:
-        until = datetime.fromtimestamp(expires, UTC)
-        consumer = Consumer(actor, kind=kind, scope=scope, issuer=ISSUER, actors=(actor,), grant=jti, until=until)
-    except (DefinitionError, ValueError, OverflowError, OSError):
-        return None
-    return Delegation(
-        principal=(tenant, subject),
-        actor=actor,
-        scope=tuple(scope),
-        session=session,
-        jti=jti,
-        issuer=ISSUER,
-        kind=kind,
-        not_before=float(not_before),
-        expires_at=float(expires),
-        consumer=consumer,
-    )
+def _check_narrower(parent: Delegation, scope: Scope, session: str | None) -> None:
+    if len(parent.actors) >= DEPTH:
+        raise ValueError(f"a chain has at most {DEPTH} tokens, and this one is the last\n  do  narrow an earlier one")
+    if beyond := scope.beyond(Scope(parent.scope)):
+        within = ", ".join(parent.scope) or "(nothing)"
+        raise ValueError(f"{beyond[0]!r} reaches further than the token\n  do  stay within {within}")
+    if parent.session is not None and session not in {None, parent.session}:
+        raise ValueError(f"the token reaches the view {parent.session} only, and session={session!r} is another")
 
 
-def _check_said(principal: object, actor: object, ttl: object, session: object) -> None:
-    if not isinstance(principal, Principal):
-        raise TypeError(f"delegate(principal, …) takes a Principal, not {type(principal).__name__}")
+def _check_said(method: str, actor: object, ttl: object, session: object) -> None:
     if not isinstance(actor, str) or not actor:
         raise ValueError('a delegation names its actor: actor="copilot"')
     if ttl is not None and (not isinstance(ttl, int | float) or isinstance(ttl, bool)):
-        raise TypeError(f"delegate(ttl=…) is a number of seconds, not {type(ttl).__name__}")
+        raise TypeError(f"{method}(ttl=…) is a number of seconds, not {type(ttl).__name__}")
     if ttl is not None and not 0 < ttl < math.inf:
         raise ValueError("a delegation lives for more than 0 seconds, and not for ever")
     if session is not None and not isinstance(session, str):
-        raise TypeError(f"delegate(session=…) is the id of a view, not {type(session).__name__}")
-
-
-def _audience(kind: ConsumerKind) -> str:
-    return f"remit:{kind.value}"
+        raise TypeError(f"{method}(session=…) is the id of a view, not {type(session).__name__}")
 
 
 def _algorithm(key: Key) -> str:

@@ -5,7 +5,7 @@ from typing import Generic, Protocol, TypeVar
 
 from remit._base.clock import Clock
 from remit._base.limits import Limits
-from remit._model.consumer import ConsumerKey
+from remit._model.consumer import Consumer, ConsumerKey
 from remit._session.identity import Identity
 from remit._session.session import Session
 from remit._session.views import Ambiguous, Chosen, Gone, Nothing, Views
@@ -116,6 +116,11 @@ def no_such_view() -> AgentError:
 class Kept(Protocol):
     """What a door keeps of one consumer."""
 
+    @property
+    def consumer(self) -> Consumer:
+        """The consumer."""
+        ...
+
     def close(self) -> None:
         """End its streams."""
         ...
@@ -125,7 +130,7 @@ K = TypeVar("K", bound=Kept)
 
 
 class Callers(Generic[K]):
-    """Every consumer that has called at a door; each is forgotten, and closed, when its token has expired."""
+    """Every consumer that has called at a door; each is forgotten, and closed, when its token has ended."""
 
     def __init__(self, make: Callable[[Identity], K], clock: Clock, limits: Limits) -> None:
         self._make = make
@@ -150,6 +155,11 @@ class Callers(Generic[K]):
         """End every stream."""
         for caller in self._callers.values():
             caller.close()
+
+    def cut_off(self, has_ended: Callable[[Consumer], bool]) -> None:
+        """Forget and close those that nobody vouches for any more."""
+        for key in [key for key, caller in self._callers.items() if has_ended(caller.consumer)]:
+            self._forget(key)
 
     def _forget(self, key: ConsumerKey) -> None:
         caller = self._callers.pop(key, None)

@@ -1,5 +1,7 @@
 """The life of one surface: what ends with a mount, and what ends with everything (SPEC 4.4, 4.11)."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from remit._confirmation.moving import Place
@@ -18,6 +20,7 @@ from remit._registry.wanted import Wanted, check
 from remit._surface.belonging import Belonging
 from remit._surface.wiring import Wired
 from remit.errors import AgentError, Happened
+from remit.store.protocol import RevocationRow
 
 
 class Running(Protocol):
@@ -26,6 +29,10 @@ class Running(Protocol):
     def end_all(self, *, but_asking: bool = False) -> None:
         """End every call; `but_asking` spares one that only asks."""
 
+    def cut_off(self, has_ended: Callable[[Consumer], bool], why: str) -> bool:
+        """Stop what waits for consumers that nobody vouches for any more."""
+        ...
+
     def unmounted(self, registration: Registration) -> None:
         """End what runs for a registration that has gone."""
 
@@ -33,12 +40,13 @@ class Running(Protocol):
 class Life:
     """Owns whether the surface has ended, and the registrar whose every unmount ends work and requests."""
 
-    __slots__ = ("__weakref__", "_belongs", "_parts", "_running", "_unhear", "ended", "registrar")
+    __slots__ = ("__weakref__", "_belongs", "_parts", "_running", "_unhear", "_unhear_revoked", "ended", "registrar")
 
     def __init__(self, parts: Wired, running: Running, policies: tuple[Policy, ...], belongs: Belonging) -> None:
         self._parts = parts
         self._belongs = belongs
         self._unhear = parts.registry.suspended.subscribe(self._switched)
+        self._unhear_revoked = parts.revoked.subscribe(self._revocation)
         self._running = running
         self.ended = False
         self.registrar = Registrar(parts.registry, parts.hub, parts.audit, policies, self._unmounted, parts.watch)
@@ -77,6 +85,7 @@ class Life:
             return
         self.ended = True
         self._unhear()
+        self._unhear_revoked()
         self._running.end_all(but_asking=but_asking)
         self._parts.threads.close()
         for registration in self._parts.registry.in_order():
@@ -107,6 +116,20 @@ class Life:
 
     def _switched(self) -> None:
         self._belongs.in_own(self.registrar.suspended)
+
+    def _revocation(self, row: RevocationRow) -> None:
+        self._belongs.in_own(partial(self._cut_off, row))
+
+    def _cut_off(self, row: RevocationRow) -> None:
+        """End what waits for whom this grant vouched, or one narrowed from it, and journal that (SPEC 11.11)."""
+        if self.ended:
+            return
+        revoked, broker, own = self._parts.revoked.has, self._parts.broker, self._parts.viewers.principal_key
+        waited = self._running.cut_off(revoked, "its grant is revoked")
+        if broker.cut_off(revoked) or waited or own == (row.tenant, row.principal):
+            self._parts.audit.append(
+                AuditType.REVOCATION, principal=own, decider=row.by, status="revoked", why=f"{row.id}: {row.why}"
+            )
 
     def _may_mount(self, wanted: Wanted) -> bool:
         return not self.ended and (wanted.parent is None or wanted.parent.live)

@@ -43,6 +43,7 @@ from remit._policy.nowhere import NOWHERE
 from remit._registry.entered import Entered
 from remit._registry.guarded import Guarded
 from remit._registry.probing import Probing, Shown
+from remit._registry.revoked import Revoked
 from remit._registry.state import State
 from remit._registry.suspended import Suspended
 from remit._registry.viewer import Site, Viewer
@@ -73,6 +74,7 @@ class Wired:
     threads: Threads
     guarded: Guarded
     shown: Shown
+    revoked: Revoked
 
 
 class Errands:
@@ -98,14 +100,12 @@ class Errands:
 
 def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired:
     """Build every part; `gone` ends the surface when its person has gone."""
-    check_given(given)
-    moves = _moves(given)
-    clock, limits = given.clock, given.limits
-    audit = AuditLog(surface_id, clock)
+    moves = _judged(given)
+    clock, limits, audit = given.clock, given.limits, AuditLog(surface_id, given.clock)
     hub = EventHub(surface_id, clock, limits.events_backlog, lambda error: audit.fault("a listener raised", error))
     slow, wrong = Slow(audit), WrongRecords(audit)
     entered = Entered(given.within, clock, slow.took)
-    registry = State(limits, clock, Suspended(given.store.suspensions))
+    registry, revoked = State(limits, clock, Suspended(given.store.suspensions)), Revoked(given.store.revocations)
     threads, meters = Threads(limits.threads), Meters(given.store.meters, clock, limits.store_s)
     broker = Broker(
         store=given.store.confirmations,
@@ -129,6 +129,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         can_confirm=lambda: broker.has_channel,
         moved=frozenset(move.name for move in moves if not move.fits),
         suspended=registry.suspended,
+        revoked=revoked,
         limits=limits,
         wrong_records=wrong.found,
     )
@@ -155,6 +156,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         threads=threads,
         guarded=Guarded(given.guard, entered, audit.fault),
         shown=probing.shown,
+        revoked=revoked,
     )
 
 
@@ -278,8 +280,9 @@ class _Joined:
         return make
 
 
-def _moves(given: Given) -> tuple[Move, ...]:
-    """What the backend no longer offers as recorded; of a strict one there is none that does not fit."""
+def _judged(given: Given) -> tuple[Move, ...]:
+    """Refuse what cannot be meant; say what the backend no longer offers as recorded, nothing where that is strict."""
+    check_given(given)
     moves = moves_of(given.authority.operations, given.procedures)
     if given.procedures is not None and given.procedures.strict_backend:
         refuse_moved(moves)

@@ -26,6 +26,7 @@ from remit._session.identity import Identity
 from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
+from remit._surface.belonging import Belonging
 from remit._surface.given import check_required, check_shared, policies_of
 from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
@@ -39,7 +40,7 @@ from remit.gateway.pages.approvals import Approvals
 from remit.procedures.catalogue import Catalogue
 from remit.store.memory import MemoryStore
 from remit.store.parts import parts_of
-from remit.store.protocol import ConfirmationStore, Store
+from remit.store.protocol import ConfirmationStore, RevocationRow, Store
 
 BEARER: Final = "bearer "
 logger = logging.getLogger(__name__)
@@ -94,7 +95,10 @@ class Gateway:
         hosts = AllowedHosts(allowed_hosts)
         self._hosts = AllowedHosts(LOOPBACK) if self._local_only else hosts
         self._views = Views(self._clock, self._limits)
-        self._delegations = Delegations(Keys.fresh() if keys is None else keys, self._clock, self._limits)
+        signing, held = Keys.fresh() if keys is None else keys, self._store.revocations
+        self._delegations = Delegations(signing, self._clock, self._limits, held)
+        self._belongs = Belonging()
+        self._unhear = self._delegations.revoked.subscribe(self._revocation)
         self._door: McpDoor | None = None
         self._page = PageDoor(
             self._views, self._identify_page, pages=self._pages, clock=self._clock, limits=self._limits
@@ -228,6 +232,33 @@ class Gateway:
         """
         return self._delegations.mint(principal, actor=actor, scope=scope, ttl=ttl, session=session, kind=kind)
 
+    def attenuate(
+        self,
+        token: str,
+        *,
+        actor: str,
+        scope: Iterable[str],
+        ttl: float | None = None,
+        session: str | None = None,
+    ) -> str:
+        """Narrow a token for a further agent: within its scope, no longer than it lives, three in a chain (SPEC 11.11).
+
+        `actor` is appended to those of the token; `ttl` is at most what the token has left, which is also what counts
+        if it is not given and that is less than 900; `session` may name one view. Refused: PermissionError for a token
+        that is not good now, ValueError for what reaches further. For the host only.
+        """
+        return self._delegations.attenuate(token, actor=actor, scope=scope, ttl=ttl, session=session)
+
+    def revoke(self, token: str, *, by: str, why: str) -> bool:
+        """Take a token back, with every token narrowed from it: cut off at once, at every door (SPEC 11.11).
+
+        `token` is the token or its id, which is the grant of its consumer. Its next request is 401; its streams and
+        sockets end, its calls that wait are stopped, its requests are cancelled, its standing approvals end; code that
+        runs is not interrupted. It is held in the store, and journalled `by` whom and `why` in every open view of its
+        principal. False when it was revoked before or has ended by itself; what is no token and no id is a ValueError.
+        """
+        return self._delegations.revoke(token, by=by, why=why)
+
     def suspend(self, *, consumer: Consumer | None = None, capability: str | None = None) -> None:
         """Switch one consumer or one capability off on every surface over this gateway's store, for every tenant.
 
@@ -242,6 +273,7 @@ class Gateway:
 
     async def start(self) -> None:
         """Begin to serve; call once, inside the running loop."""
+        self._belongs = Belonging()  # streams live in the loop that serves
         self.door()
         if self._door is not None and not self.pending:
             await self._door.start()
@@ -255,6 +287,7 @@ class Gateway:
     async def stop(self) -> None:
         """Close every view and stop serving; safe to call twice."""
         self._stopped = True
+        self._unhear()
         # Running calls come to their end first: closing a view would cancel them.
         await self._page.stop()
         if self._door is not None:
@@ -278,6 +311,16 @@ class Gateway:
         target = target_of(consumer, capability, self._authority)
         if switch_everywhere(target, self._store.suspensions, suspended=suspended):
             logger.warning("%s: %s, everywhere", "suspended" if suspended else "reinstated", target)
+
+    def _revocation(self, row: RevocationRow) -> None:
+        logger.info("revoked: %s, by %s: %s", row.id, row.by, row.why)
+        self._belongs.in_own(self._cut_off)
+
+    def _cut_off(self) -> None:
+        """End what doors hold open for whom nobody vouches any more; views end what waits in them by themselves."""
+        self._page.cut_off(self._delegations.revoked.has)
+        if self._door is not None:
+            self._door.cut_off(self._delegations.revoked.has)
 
     def _pages(self) -> str | None:
         return PAGES_PATH if self._has_pages else None

@@ -4,6 +4,7 @@ import builtins
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from typing_extensions import Unpack
@@ -11,12 +12,13 @@ from typing_extensions import Unpack
 from remit._base.bounded import Bounded, Full
 from remit._base.clock import Clock, SystemClock
 from remit._model.request_view import ConfirmationStatus
-from remit.store.protocol import ConfirmationChanges, ConfirmationRow
+from remit.store.protocol import ConfirmationChanges, ConfirmationRow, RevocationRow
 
 CAPACITY: Final = 10_000
 BUCKETS: Final = 10_000
 BUCKET_S: Final = 3_600.0
 SUSPENDED: Final = 10_000
+REVOKED: Final = 10_000
 
 _OPEN: Final = frozenset({ConfirmationStatus.PENDING.value, ConfirmationStatus.APPROVED.value})
 
@@ -28,7 +30,7 @@ class MemoryStore:
     a new one is an `OverflowError`. Nothing in here ever waits, so a compare-and-set is atomic on one event loop.
     """
 
-    __slots__ = ("_meters", "_rows", "_suspensions")
+    __slots__ = ("_meters", "_revocations", "_rows", "_suspensions")
 
     def __init__(self, *, clock: Clock | None = None, capacity: int = CAPACITY) -> None:
         clock = clock or SystemClock()
@@ -37,6 +39,7 @@ class MemoryStore:
         )
         self._meters = MemoryMeters(clock)
         self._suspensions = MemorySuspensions()
+        self._revocations = MemoryRevocations(clock)
 
     @property
     def durable(self) -> bool:
@@ -57,6 +60,11 @@ class MemoryStore:
     def suspensions(self) -> "MemorySuspensions":
         """What is switched off."""
         return self._suspensions
+
+    @property
+    def revocations(self) -> "MemoryRevocations":
+        """What was taken back."""
+        return self._revocations
 
     async def put(self, row: ConfirmationRow) -> None:
         """Keep a new request; an id that is taken is a `ValueError`, a store full of open ones an `OverflowError`."""
@@ -161,3 +169,53 @@ class MemorySuspensions:
             self._listeners.pop(token, None)
 
         return end
+
+
+class MemoryRevocations:
+    """What was taken back in one process; bounded, and only what has ended by itself is forgotten."""
+
+    __slots__ = ("_clock", "_listeners", "_lock", "_rows", "any")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._rows: dict[str, RevocationRow] = {}
+        self._listeners: dict[object, Callable[[RevocationRow], None]] = {}
+        self._lock = threading.Lock()
+        self.any = False
+
+    def holds(self, id: str) -> bool:
+        """Whether this grant is revoked."""
+        return id in self._rows
+
+    def add(self, row: RevocationRow) -> bool:
+        """Revoke; say whether that changed anything. The 10,001st that has not ended is an `OverflowError`."""
+        with self._lock:
+            if row.id in self._rows:
+                return False
+            if len(self._rows) >= REVOKED:
+                self._forget_ended()
+            if len(self._rows) >= REVOKED:
+                raise OverflowError(f"{REVOKED} revocations are held, and none of them has ended by itself")
+            self._rows[row.id] = row
+            self.any = True
+            listeners = tuple(self._listeners.values())
+        for listener in listeners:
+            listener(row)
+        return True
+
+    def subscribe(self, listener: Callable[[RevocationRow], None]) -> Callable[[], None]:
+        """Tell a listener each row after it was added; return what ends it."""
+        token = object()
+        with self._lock:
+            self._listeners[token] = listener
+
+        def end() -> None:
+            self._listeners.pop(token, None)
+
+        return end
+
+    def _forget_ended(self) -> None:
+        now = self._clock.now()
+        ended = [id for id, row in self._rows.items() if row.until and datetime.fromisoformat(row.until) <= now]
+        for id in ended:
+            del self._rows[id]

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from remit.store.memory import MemoryStore
-from remit.store.protocol import ConfirmationStore, MeterStore, Store, SuspensionStore
+from remit.store.protocol import ConfirmationStore, MeterStore, RevocationStore, Store, SuspensionStore
 
 _REQUESTS: Final = ("put", "get", "transition", "list")
 _METERS: Final = ("take",)
 _SUSPENSIONS: Final = ("holds", "set", "subscribe")
+_REVOCATIONS: Final = ("holds", "add", "subscribe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Parts:
     confirmations: ConfirmationStore
     meters: MeterStore
     suspensions: SuspensionStore
+    revocations: RevocationStore
     in_memory: bool
 
     @property
@@ -40,7 +42,9 @@ def parts_of(store: ConfirmationStore | Store | None, spare: MemoryStore) -> Par
     confirmations = cast("ConfirmationStore", getattr(given, "confirmations", given))
     meters: MeterStore = getattr(given, "meters", spare.meters)
     suspensions: SuspensionStore = getattr(given, "suspensions", spare.suspensions)
-    for part, needs in ((confirmations, _REQUESTS), (meters, _METERS), (suspensions, _SUSPENSIONS)):
+    revocations: RevocationStore = getattr(given, "revocations", spare.revocations)
+    parts = (confirmations, _REQUESTS), (meters, _METERS), (suspensions, _SUSPENSIONS), (revocations, _REVOCATIONS)
+    for part, needs in parts:
         lacking = [each for each in needs if isinstance(given, type) or not callable(getattr(part, each, None))]
         if lacking:
             found = f"{given!r:.80}" if part is given else f"{type(given).__name__} with {part!r:.80}"
@@ -52,4 +56,4 @@ def parts_of(store: ConfirmationStore | Store | None, spare: MemoryStore) -> Par
             f"{type(given).__name__} does not say whether requests outlive the process"
             "\n  do  give its confirmations durable = True, or False"
         )
-    return Parts(confirmations, meters, suspensions, isinstance(given, MemoryStore))
+    return Parts(confirmations, meters, suspensions, revocations, isinstance(given, MemoryStore))

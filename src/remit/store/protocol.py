@@ -83,6 +83,23 @@ class ConfirmationStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevocationRow:
+    """One grant that was taken back, as stored: which, by whom and why (SPEC 11.11).
+
+    `until` is when it would have ended by itself, None when that is not known; then the row may be forgotten. `tenant`
+    and `principal` say whose it was, where that is known. Times are ISO 8601 UTC.
+    """
+
+    id: str
+    at: str
+    by: str
+    why: str
+    until: str | None = None
+    tenant: str | None = None
+    principal: str | None = None
+
+
 class MeterStore(Protocol):
     """Token buckets that everything over one store shares (SPEC 5.5, 5.7); the store's own clock counts."""
 
@@ -119,6 +136,30 @@ class SuspensionStore(Protocol):
         ...
 
 
+class RevocationStore(Protocol):
+    """What was taken back (SPEC 11.11): the copy that requests look at, so nothing in here waits.
+
+    A store that several processes share writes through behind it, and puts in what others wrote.
+    """
+
+    @property
+    def any(self) -> bool:
+        """False as long as nothing is revoked."""
+        ...
+
+    def holds(self, id: str) -> bool:
+        """Whether this grant is revoked."""
+        ...
+
+    def add(self, row: RevocationRow) -> bool:
+        """Revoke; False, and nothing changed, when it was revoked before. One too many is an `OverflowError`."""
+        ...
+
+    def subscribe(self, listener: Callable[[RevocationRow], None]) -> Callable[[], None]:
+        """Tell a listener each row added, in whatever thread that is; return what ends it. It must not raise."""
+        ...
+
+
 class Store(Protocol):
     """Everything a deployment keeps, part by part."""
 
@@ -135,4 +176,9 @@ class Store(Protocol):
     @property
     def suspensions(self) -> SuspensionStore:
         """What is switched off."""
+        ...
+
+    @property
+    def revocations(self) -> RevocationStore:
+        """What was taken back."""
         ...

@@ -44,7 +44,7 @@ def test_a_token_says_whose_views_which_agent_and_what_scope(keys: Keys) -> None
     token = issuer.mint(PERSON, actor="agent", scope=["view:devices.**"], session="vew_1")
     found = issuer.verify(token)
     assert found is not None
-    assert (found.principal, found.actor, found.scope) == (("acme", "ada"), "agent", ("view:devices.**",))
+    assert (found.principal, found.actors, found.scope) == (("acme", "ada"), ("agent",), ("view:devices.**",))
     assert found.session == "vew_1"
     assert found.consumer.key == ("mcp", "remit", ("agent",), found.jti)
     assert found.consumer.scope is not None

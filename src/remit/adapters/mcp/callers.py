@@ -1,6 +1,8 @@
 """One consumer at the MCP door: its pins, its open requests and its streams, as long as its token lives."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
@@ -30,6 +32,7 @@ class Caller:
         self._latest: Toolset | None = None
         lifetime = limits.decide_s + limits.spend_s
         self._unasked: Bounded[str, bool] = Bounded(limits.confirmations_per_surface, lifetime, clock)
+        self._streams: set[asyncio.Event] = set()
         self.notices = Notices(self._seen, self._watch, streams=limits.streams)
 
     @property
@@ -56,6 +59,18 @@ class Caller:
     def close(self) -> None:
         """End every stream."""
         self.notices.close()
+        for over in self._streams:
+            over.set()
+
+    @contextmanager
+    def streaming(self) -> Iterator[asyncio.Event]:
+        """A handshake session's own stream is open as long as this; it is to end when the event is set."""
+        over = asyncio.Event()
+        self._streams.add(over)
+        try:
+            yield over
+        finally:
+            self._streams.discard(over)
 
     def toolset(self, session: Session) -> Toolset:
         """The tools of one view, with this consumer's pins in it."""

@@ -10,11 +10,12 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remit._base.boundary import canonical
 from remit._base.clock import Clock
 from remit._base.limits import Limits
+from remit._model.consumer import Consumer
 from remit._session.identity import Identity, Resolve, decision_link, unauthorized
 from remit._session.views import Views
 from remit.adapters.mcp.pings import GRACE, outlive_the_signal, ping_every
@@ -92,6 +93,10 @@ class McpDoor:
         if self._serving is not None:
             self._draining = asyncio.get_running_loop().create_task(self._drain())
 
+    def cut_off(self, has_ended: Callable[[Consumer], bool]) -> None:
+        """End the streams of consumers that nobody vouches for any more."""
+        self._handlers.callers.cut_off(has_ended)
+
     async def stop(self) -> None:
         """Stop serving; safe to call twice, and without a start."""
         self.stopping()
@@ -111,6 +116,8 @@ class McpDoor:
         scope[IDENTITY] = identity
         # What the library compares when a handshake session is used again: the same agent of the same person.
         scope["user"] = AuthenticatedUser(_owner(identity))
+        if scope["method"] == "GET":
+            return self._streamed
         if scope["method"] != "POST":
             return self._manager.handle_request
         scope[GRACE] = self._limits.stop_s
@@ -125,6 +132,30 @@ class McpDoor:
             self._posts -= 1
             if self._posts == 0:
                 self._idle.set()
+
+    async def _streamed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A handshake session's own stream, which the library would keep open longer than its token is good."""
+        begun, done = False, False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun, done
+            begun = True
+            done = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        with self._handlers.callers.of(scope[IDENTITY]).streaming() as over:
+            serving = asyncio.ensure_future(self._manager.handle_request(scope, receive, noted))
+            ending = asyncio.ensure_future(over.wait())
+            try:
+                await asyncio.wait({serving, ending}, return_when=asyncio.FIRST_COMPLETED)
+                if serving.done():
+                    serving.result()
+            finally:
+                serving.cancel()
+                ending.cancel()
+                await asyncio.gather(serving, ending, return_exceptions=True)
+        if begun and not done:
+            await send({"type": "http.response.body", "body": b""})
 
     async def _serve(self, ready: asyncio.Event) -> None:
         # The manager holds a task group, which one task has to enter and leave.

@@ -19,10 +19,15 @@ class Caller:
     """The state of one consumer; it holds no permission: those come with each request."""
 
     def __init__(self, identity: Identity, views: Views, clock: Clock) -> None:
-        self.consumer: Consumer = identity.consumer
+        self._consumer = identity.consumer
         self.reach = Reach(identity, views)
         self._definitions = Definitions(identity.consumer, clock)
         self._streams: dict[object, Callable[[], None]] = {}
+
+    @property
+    def consumer(self) -> Consumer:
+        """The consumer its token stands for."""
+        return self._consumer
 
     def asks(self, descriptor: Descriptor) -> bool:
         """Whether this consumer needs a person for it, whatever the contract declares (SPEC 5.1)."""

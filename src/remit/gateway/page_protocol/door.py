@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from remit._base.clock import Clock
 from remit._base.limits import Limits
+from remit._model.consumer import Consumer
 from remit._session.identity import Identity, Resolve, decision_link, unauthorized
 from remit._session.views import Views
 from remit.errors import AgentError, Issue, invalid_input
@@ -77,6 +78,10 @@ class PageDoor:
         """End streams, take nothing new; what is running goes on until `stop` or its end. Safe to call twice."""
         self._stopping.set()
         self._verbs.callers.close()
+
+    def cut_off(self, has_ended: Callable[[Consumer], bool]) -> None:
+        """End the streams and sockets of consumers that nobody vouches for any more."""
+        self._verbs.callers.cut_off(has_ended)
 
     async def stop(self) -> None:
         """Wait for running calls, at most `limits.stop_s`; safe to call twice."""
