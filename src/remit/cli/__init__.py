@@ -1,4 +1,4 @@
-"""The command line: `remit compile`, `inspect`, `catalogue`, `check`, `diff`, `dev`, `doctor`, `init` (SPEC 13).
+"""The command line: `remit compile`, `inspect`, `catalogue`, `check`, `conformance`, `diff`, and so on (SPEC 13).
 
 Exit codes: 0 clean, 1 findings, 2 could not run.
 """
@@ -10,6 +10,7 @@ import click
 from remit.cli.catalogue import catalogue
 from remit.cli.check import check
 from remit.cli.compile import compile_
+from remit.cli.conformance import conformance
 from remit.cli.dev import dev
 from remit.cli.diff import diff
 from remit.cli.doctor import doctor
@@ -32,6 +33,7 @@ def main(context: click.Context) -> None:
 main.add_command(catalogue)
 main.add_command(check)
 main.add_command(compile_)
+main.add_command(conformance)
 main.add_command(dev)
 main.add_command(diff)
 main.add_command(doctor)
