@@ -336,9 +336,12 @@ async def test_a_subscriber_hears_the_types_it_names_until_it_ends_it() -> None:
     surface.set_route("/devices")
     mount.unmount()
     assert heard == [EventType.REGISTERED, EventType.ROUTE_CHANGED]
+    assert surface.snapshot(AGENT).route == "/devices"
+    surface.set_route(None)
+    assert (surface.snapshot(AGENT).route, heard[2:]) == (None, [EventType.ROUTE_CHANGED])
     end()
     surface.mount(Panel())
-    assert len(heard) == 2
+    assert len(heard) == 3
 
 
 @pytest.mark.requirement("4.13-subscribe-by-type")

@@ -1,6 +1,6 @@
 """The handle on one mount: lives and dies with a part of the view (SPEC 4.1)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Literal
 
@@ -78,6 +78,10 @@ class Mount:
         cause = one_of(CancelCause, cause, "unmount(cause=…)")
         if self._registration is not None:
             self._registrar.unmount(self._registration, cause)
+
+    def _in_own(self, callback: Callable[[], None]) -> None:
+        """Call it in the surface's thread, as `remit.integrations` needs it and nobody else; never, after its loop."""
+        self._belongs.in_own(callback)
 
     def __enter__(self) -> "Mount":
         return self

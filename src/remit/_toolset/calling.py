@@ -58,7 +58,15 @@ class Person:
 
 
 def model_call(name: str, arguments: Mapping[str, object] | None, call_id: str | None) -> ToolCall:
-    """A call as a model makes it; its id of the call becomes the invocation id."""
+    """A call as a model makes it; its id of the call becomes the invocation id.
+
+    TypeError for an id that is no text: the host wrote it, or passes on what its model's provider did not mean as one.
+    """
+    if call_id is not None and not isinstance(call_id, str):
+        raise TypeError(
+            f"call_id= is the text that a model gave to this call, not {type(call_id).__name__}\n"
+            "  do  pass its text on, or leave it out"
+        )
     return ToolCall(name=name, arguments=arguments, id=None if call_id is None else as_invocation_id(call_id))
 
 

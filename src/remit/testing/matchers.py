@@ -1,12 +1,14 @@
 """Assertions that say what was expected, what came, and which detail differs (SPEC 16.1)."""
 
 from collections.abc import Coroutine, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Final, Protocol
 
 from remit._base.closed import one_of
 from remit._model.listing import Listed
 from remit._model.outcome import Failed, Ok, Outcome
-from remit._surface.connection import Named
+from remit._surface.connection import Connection, Named
+from remit._surface.surface import Surface
 from remit._toolset.direct import addressed
 from remit.errors import AgentError, ErrorCode
 from remit.testing.token import id_of
@@ -77,8 +79,13 @@ def assert_unavailable(where: Lists, capability: str | Named, reason: str | None
 
 
 def assert_hidden(where: Lists, capability: str | Named) -> None:
-    """It is not listed at all, like an id that never existed; unavailable is not hidden (SPEC 4.7)."""
+    """It is not listed at all, as if there were none; unavailable is not hidden (SPEC 4.7).
+
+    ValueError: an id that the contract does not hold is hidden from everybody, so it proves nothing. TypeError: a text
+    with a snapshot, which knows no contract.
+    """
     wanted = id_of(capability)
+    _check_known(where, capability, wanted)
     for listed in where.capabilities():
         if listed.id == wanted:
             got = "available" if listed.available else f"unavailable  reason={listed.reason!r}"
@@ -91,6 +98,20 @@ def _check(outcome: object, name: str) -> None:
     if isinstance(outcome, Coroutine):
         outcome.close()
     raise TypeError(f"{name} takes how a call ended, not {type(outcome).__name__}\n  do  await harness.call(…)")
+
+
+def _check_known(where: Lists, capability: str | Named, wanted: str) -> None:
+    surface = where._port if isinstance(where, Connection) else getattr(where, "surface", None)
+    if isinstance(surface, Surface):
+        known = surface._authority.capability_ids
+        if wanted not in known:
+            near = get_close_matches(wanted, known, n=3) or sorted(known)
+            raise ValueError(f"{wanted!r:.80} is no capability of this contract\n  do  name one: {', '.join(near)}")
+    elif isinstance(capability, str):
+        raise TypeError(
+            f"assert_hidden: {type(where).__name__} knows no contract, so {capability!r:.80} may be misspelt\n"
+            "  do  ask the harness, or name the attribute: DevicesTable.read_rows"
+        )
 
 
 def _one(where: Lists, capability: str | Named, wanted: str) -> Listed:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -19,6 +20,7 @@ from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationStatus
 from remit._toolset.calling import ToolCall
 from remit._toolset.direct import Toolset
+from remit._toolset.meta import MetaToolset
 from remit._toolset.pins import UNLISTED
 from remit.errors import (
     AgentError,
@@ -355,6 +357,19 @@ async def test_a_call_id_outside_the_grammar_becomes_a_digest_of_itself() -> Non
     assert first == second
     assert first is not None
     assert first.startswith("call-")
+
+
+async def test_a_call_id_that_is_no_text_is_an_error_of_the_host_before_anything_is_sent() -> None:
+    surface = ScriptedSurface()
+    surface.show("reg_1", READ)
+    meta = MetaToolset(surface, Consumer("copilot", kind="mcp", scope=["view:**"]), waits=False)
+    wrong: Any = 5
+    for tools, name in ((toolset(surface), READ_NAME), (meta, "surface_read")):
+        with pytest.raises(
+            TypeError, match=r"call_id= is the text that a model gave to this call, not int\n  do  pass"
+        ):
+            await tools.call(name, {}, call_id=wrong)
+    assert surface.asked == []
 
 
 async def test_details_that_are_no_json_are_left_out_of_the_answer() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,6 +146,32 @@ async def test_a_component_in_a_dialog_works_while_it_is_open(home: Home) -> Non
 
     dialog.close()
     assert home.reason() == "Its dialog is closed"
+
+
+async def test_a_dialog_that_is_collected_in_another_thread_ends_its_component_in_its_own(home: Home) -> None:
+    with home.client, ui.dialog() as dialog, ui.card():
+        mounted = home.agents.mount(Note())
+    home.connect()
+    dialog.open()
+
+    await asyncio.to_thread(dialog.delete)  # as NiceGUI does where the collector finds that the dialog's place is gone
+
+    assert dialog.is_deleted and mounted.status == "unmounted" and home.mounted() == []
+
+
+def test_a_dialog_that_is_collected_after_the_loop_has_ended_raises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def page() -> tuple[Agents, Client, ui.dialog, Mounted]:
+        monkeypatch.setattr(core, "loop", asyncio.get_running_loop())
+        agents, client = Agents(Gateway(authority()), lambda: Principal("ada"), None), new_client({"id": "session"})
+        with client, ui.dialog() as dialog:
+            return agents, client, dialog, agents.mount(Note())
+
+    with ThreadPoolExecutor(1) as served:
+        agents, client, dialog, mounted = served.submit(asyncio.run, page()).result()
+        dialog.delete()
+        assert dialog.is_deleted and mounted.status == "mounted"
+        served.submit(agents._deleted, client).result()
+        assert mounted.status == "unmounted"
 
 
 async def test_a_component_in_a_closed_section_or_step_is_unavailable(home: Home) -> None:

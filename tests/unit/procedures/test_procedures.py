@@ -1,6 +1,8 @@
 """`Procedures()`: functions the application already owns, as operations (SPEC 10.1, 10.2)."""
 
+from collections.abc import Callable
 from http import HTTPStatus
+from importlib import import_module
 from typing import Annotated, Any, cast
 
 import pytest
@@ -13,7 +15,15 @@ from remit._model.effects import Confirmation, Effect
 from remit._schema.derive import OutputRefused
 from remit.errors import DefinitionCode, DefinitionError, Issue
 from remit.procedures import BackendError, BackendOperation, Catalogue, Procedures
-from remit.procedures.catalogue import is_catalogue
+from remit.procedures.catalogue import Offer, is_catalogue
+from remit.procedures.openapi import OpenAPI
+from remit.procedures.orpc import ORPC
+
+DOCUMENT: dict[str, Any] = {
+    "openapi": "3.1.1",
+    "info": {"title": "Devices", "version": "1"},
+    "paths": {"/devices/read": {"post": {"operationId": "devices.read", "summary": "Read.", "responses": {"200": {}}}}},
+}
 
 
 class Device(BaseModel):
@@ -279,3 +289,50 @@ def test_a_raised_confirmation_is_what_every_reference_is_held_to() -> None:
     listed = backend.get("x")
     assert listed is not None
     assert listed.confirmation is Confirmation.REQUIRED
+
+
+async def reset_device(device_id: str) -> None:
+    """Reset one."""
+
+
+def test_a_catalogue_that_knows_of_nothing_else_offers_what_was_opted_in() -> None:
+    class Fixed(Catalogue):
+        def get(self, name: str) -> BackendOperation | None:
+            return None
+
+        def names(self) -> tuple[str, ...]:
+            return ("a.b",)
+
+    class Partly(Fixed):
+        def refused(self) -> dict[str, str]:
+            return {"c": "it answers with a file"}
+
+    assert Fixed().offers() == (Offer(request="a.b", name="a.b"),)
+    assert Partly().offers()[1:] == (Offer(request="c", name="c", refused="it answers with a file"),)
+    assert (Fixed().refused(), Fixed().opted_in_by, Fixed().strict_backend) == ({}, None, False)
+
+
+def test_functions_are_offered_by_their_own_names_and_opted_in_by_being_written() -> None:
+    backend = Procedures()
+    backend.operation("devices.reset", effect="server-mutation")(reset_device)
+    assert backend.offers() == (Offer(request="reset_device", summary="Reset one.", name="devices.reset"),)
+    assert backend.opted_in_by is None
+
+
+def openapi(expose: dict[str, Any]) -> Catalogue:
+    return OpenAPI(DOCUMENT, base_url="http://h.test", expose=expose)
+
+
+def orpc(expose: dict[str, Any]) -> Catalogue:
+    contract = {"devices": {"read": {"~orpc": {"errorMap": {}, "meta": {}, "route": {}}}}}
+    return ORPC(contract, document=DOCUMENT, base_url="http://h.test", expose=expose)
+
+
+@pytest.mark.parametrize("made", [openapi, orpc])
+def test_the_class_that_a_catalogue_names_opts_in_what_it_offers(made: Callable[[dict[str, Any]], Catalogue]) -> None:
+    nothing = made({})
+    (offer,) = nothing.offers()
+    module, _, name = str(nothing.opted_in_by).rpartition(".")
+    opted_in = getattr(import_module(module), name)(offer.request, effect="server-query")
+    assert (offer.name, offer.refused, nothing.names()) == (None, None, ())
+    assert made({"x": opted_in}).names() == ("x",)

@@ -132,7 +132,6 @@ async def test_matchers_tell_hidden_from_unavailable_and_from_available(harness:
         assert assert_available(harness, DevicesTable.read_rows).available
         assert assert_unavailable(same, DevicesTable.select_rows, "There are no rows").reason == "There are no rows"
         assert_unavailable(harness.snapshot(), DevicesTable.select_rows)
-        assert_hidden(harness.surface.connect(harness.consumer), "view:devices.table.gone")
         with pytest.raises(
             AssertionError, match="expected  available\n  got       unavailable  reason='There are no rows'"
         ):
@@ -147,6 +146,25 @@ async def test_matchers_tell_hidden_from_unavailable_and_from_available(harness:
             assert_hidden(harness, DevicesTable.select_rows)
         with pytest.raises(AssertionError, match="expected  hidden\n  got       available"):
             assert_hidden(harness, DevicesTable.read_rows)
+
+
+@pytest.mark.requirement("16.1-what-no-contract-holds-is-not-hidden")
+async def test_an_id_that_no_contract_holds_is_misspelt_and_not_hidden(harness: Harness) -> None:
+    connection, snapshot = harness.surface.connect(harness.consumer), harness.snapshot()
+    for where in (harness, connection):
+        with pytest.raises(
+            ValueError, match=r"'view:devices\.table\.readRow' is no .*\n  do .*devices\.table\.readRows"
+        ):
+            assert_hidden(where, "view:devices.table.readRow")
+        with pytest.raises(ValueError, match=r"'zzz' is no capability of this contract\n  do  name one: domain:"):
+            assert_hidden(where, "zzz")
+        assert_hidden(where, "view:devices.table.readRows")
+        assert_hidden(where, DevicesTable.read_rows)
+    with pytest.raises(
+        TypeError, match=r"Snapshot knows no contract, so 'view:devices\.table\.readRows' may be misspelt"
+    ):
+        assert_hidden(snapshot, "view:devices.table.readRows")
+    assert_hidden(snapshot, DevicesTable.read_rows)
 
 
 async def test_what_a_policy_hides_is_neither_available_nor_unavailable(authority: Authority) -> None:

@@ -100,7 +100,7 @@ class Agents:
         )
         mounted = Mounted(mount, slot.parent, enabled=enabled, connected=lambda: view.connected)
         with slot:
-            Anchor(mounted.unmount)
+            Anchor(mounted.deleted)
         mounted.refresh()
         view.add(mounted)
         return mounted

@@ -84,6 +84,14 @@ class Mounted:
         if self._mount is not None:
             self._mount.unmount()
 
+    def deleted(self) -> None:
+        """Its element is gone.
+
+        NiceGUI deletes a dialog when what marks its place is collected as garbage: in any thread, and at the very end.
+        """
+        if self._mount is not None:
+            self._mount._in_own(self.unmount)
+
     def refresh(self) -> None:
         """Compare what is presented with what agents may use."""
         if self._mount is None:
