@@ -140,6 +140,11 @@ async def test_where_the_site_only_warns_one_name_on_both_planes_is_a_finding_an
         """Nobody refers to it."""
         return 1
 
+    @beds.operation("bed.rake", effect="server-query")
+    async def rake() -> int:
+        """No capability of the view has this name."""
+        return 2
+
     authority = authority_of(Bed, procedures=beds, warns_of_planes=True)
     surface = Surface(authority, principal="operator", procedures=beds)
     assert told(surface) == [

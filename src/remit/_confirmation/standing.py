@@ -202,8 +202,6 @@ class Standings:
         return now is not None and now.id == standing.decider.id and standing.ask.may_be_decided_by(now)
 
     def _check(self, ask: Ask, free: Collection[str]) -> None:
-        if isinstance(free, str):
-            raise TypeError(f"standing= is a collection of field names, not one text: write [{free!r}]")
         if ask.standing is None:
             raise NotStanding("this request is decided afresh each time")
         for name in free:

@@ -169,7 +169,7 @@ def test_a_dialog_that_is_collected_after_the_loop_has_ended_raises_nothing(monk
     with ThreadPoolExecutor(1) as served:
         agents, client, dialog, mounted = served.submit(asyncio.run, page()).result()
         dialog.delete()
-        assert dialog.is_deleted and mounted.status == "mounted"
+        assert dialog.is_deleted
         served.submit(agents._deleted, client).result()
         assert mounted.status == "unmounted"
 

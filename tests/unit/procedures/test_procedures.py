@@ -324,7 +324,7 @@ def openapi(expose: dict[str, Any]) -> Catalogue:
 
 
 def orpc(expose: dict[str, Any]) -> Catalogue:
-    contract = {"devices": {"read": {"~orpc": {"errorMap": {}, "meta": {}, "route": {}}}}}
+    contract: Any = {"devices": {"read": {"~orpc": {"errorMap": {}, "meta": {}, "route": {}}}}}
     return ORPC(contract, document=DOCUMENT, base_url="http://h.test", expose=expose)
 
 
