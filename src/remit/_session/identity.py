@@ -1,7 +1,8 @@
 """Who comes to a door, as the token of this very request says (SPEC 11.11)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
@@ -9,18 +10,36 @@ from starlette.responses import JSONResponse
 from remit._model.consumer import Consumer
 from remit._session.session import PrincipalKey
 
+COOKIE_CHARACTERS: Final = 16
+"""From how many characters on the value of a cookie is taken for a secret; shorter ones are words."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """Who is calling, from a token verified for this very request; `expires_at` is in epoch seconds.
 
-    `session` is the one view the token reaches, None for any view its principal has open.
+    `session` is the one view the token reaches, None for any view its principal has open. `secrets` are the token and
+    the longer cookies that the request came with; no answer may hold one of them (SPEC 11.10).
     """
 
     principal: PrincipalKey
     consumer: Consumer
     session: str | None
     expires_at: float
+    secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    def given_away(self, text: str) -> bool:
+        """Whether a text as it would be sent holds one of the secrets."""
+        return any(secret in text for secret in self.secrets)
+
+    def harmless(self, id: object) -> str | None:
+        """An id that the caller chose, if it holds none of the secrets."""
+        return id if isinstance(id, str) and not self.given_away(id) else None
+
+
+def secrets_of(connection: HTTPConnection, token: str) -> tuple[str, ...]:
+    """What must not come back: the token of a request, and its cookies that are long enough to be secrets."""
+    return (token, *(value for value in connection.cookies.values() if len(value) >= COOKIE_CHARACTERS))
 
 
 Resolve = Callable[[HTTPConnection], Identity | None]

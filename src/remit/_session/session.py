@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from remit._model.consumer import Consumer
 from remit._model.event import EventType
 from remit._surface.surface import Surface
+from remit.errors import AgentError, Happened, execution_failed
 
 VIEW_PREFIX: Final = "vew_"
+
+WITHHELD: Final = "the answer held the token or a cookie of its own request"
+"""What the journal says, without the value."""
 
 PrincipalKey = tuple[str | None, str]
 """(tenant, id) of a principal: whose view it is, whatever the person may do at the moment."""
@@ -44,6 +49,11 @@ class Session:
         if self.told:
             self.told = False
             self.surface._session(EventType.SESSION_CLOSED, {"view": self.id, "title": self.title})
+
+    def withheld(self, consumer: Consumer, invocation: str | None) -> AgentError:
+        """What a door answers in place of what held a secret of its own request; journalled without it (SPEC 11.10)."""
+        self.surface._withheld(consumer, invocation, WITHHELD)
+        return execution_failed("output-invalid", Happened.UNKNOWN)
 
     def to_json(self, title: str) -> Mapping[str, object]:
         """How the view is told to agents and people of its principal: `view`, `title`, `route`, `opened_at`."""

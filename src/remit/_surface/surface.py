@@ -41,7 +41,7 @@ from remit._surface.mount import Mount, identity_of, refuse_class, registration_
 from remit._surface.switch import switch, target_of
 from remit._surface.viewers import PrincipalSource
 from remit._surface.wiring import Wired, wire
-from remit.errors import Happened, cancelled, confirmation_invalid
+from remit.errors import ErrorCode, Happened, cancelled, confirmation_invalid
 from remit.procedures.catalogue import Catalogue
 from remit.store.memory import MemoryStore
 from remit.store.parts import parts_of
@@ -332,6 +332,12 @@ class Surface:
     def _session(self, type: EventType, data: Mapping[str, object]) -> None:
         """Tell listeners of this surface's session, as `remit._session` says and nobody else."""
         self._parts.hub.emit(type, data)
+
+    def _withheld(self, consumer: Consumer, invocation: str | None, why: str) -> None:
+        """Journal that a door did not hand an answer out, as `remit._session` says and nobody else."""
+        self._parts.audit.append(
+            AuditType.FAULT, consumer=consumer.key, invocation=invocation, code=ErrorCode.EXECUTION_FAILED, why=why
+        )
 
     def audit(
         self, *, types: Collection[AuditType | str] | None = None, invocation: str | None = None

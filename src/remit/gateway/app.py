@@ -22,7 +22,7 @@ from remit._policy.guard import check_guard
 from remit._policy.policy import Policy, methods_of
 from remit._session.decisions import Decisions
 from remit._session.delegation import Delegations, Keys, for_confirmations
-from remit._session.identity import Identity
+from remit._session.identity import Identity, secrets_of
 from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
@@ -352,7 +352,8 @@ def identified(
     headers = connection.headers.getlist("authorization")
     if len(headers) != 1 or not headers[0].lower().startswith(BEARER):
         return None
-    delegation = delegations.verify(headers[0][len(BEARER) :].strip(), kind=kind)
+    token = headers[0][len(BEARER) :].strip()
+    delegation = delegations.verify(token, kind=kind)
     if delegation is None:
         return None
     return Identity(
@@ -360,6 +361,7 @@ def identified(
         consumer=delegation.consumer,
         session=delegation.session,
         expires_at=delegation.expires_at,
+        secrets=secrets_of(connection, token),
     )
 
 

@@ -86,6 +86,14 @@ def to_plain_result(form: dict[str, object]) -> types.CallToolResult:
     return _result(to_text(form), form, is_error=False, meta={})
 
 
+def told_of(answer: types.CallToolResult | types.InputRequiredResult) -> str:
+    """Every text that an answer would tell; what stands beside a result is in its text, or an id."""
+    if isinstance(answer, types.InputRequiredResult):
+        return answer.model_dump_json()
+    texts = [part.text for part in answer.content if isinstance(part, types.TextContent)]
+    return "\n".join([*texts, *(value for value in (answer.meta or {}).values() if isinstance(value, str))])
+
+
 def _result(
     text: str, structured: Mapping[str, object] | None, *, is_error: bool, meta: Mapping[str, object]
 ) -> types.CallToolResult:

@@ -28,7 +28,7 @@ from remit._toolset.result import ToolResult
 from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.confirming import Answer, Confirming, Context, Exchange, can_be_asked_by_url, read_evidence
 from remit.adapters.mcp.listing import CONTINUE, USE, VIEWS, ToolLists
-from remit.adapters.mcp.meta import Beside, beside, to_error_result, to_plain_result
+from remit.adapters.mcp.meta import INVOCATION, Beside, beside, to_error_result, to_plain_result, told_of
 from remit.adapters.mcp.reporting import reporting
 from remit.adapters.mcp.request_ids import REQUEST, Underway
 from remit.adapters.mcp.tracing import trace_of
@@ -150,7 +150,7 @@ class Handlers:
             run=run,
             ended=_continuing(ctx, toolset),
         )
-        return await self.confirming.answer(exchange)
+        return _withholding(await self.confirming.answer(exchange), _identity(ctx), session)
 
     def _told_views(self, caller: Caller) -> types.CallToolResult:
         return to_plain_result({"views": [dict(row) for row in caller.reach.told()]})
@@ -197,6 +197,14 @@ class Handlers:
 
     def _caller(self, ctx: Context) -> Caller:
         return self.callers.of(_identity(ctx))
+
+
+def _withholding(answer: Answer, identity: Identity, session: Session) -> Answer:
+    """The answer, or a refusal in place of one that holds the token or a cookie of its own request (SPEC 11.10)."""
+    if not identity.given_away(told_of(answer)):
+        return answer
+    meta = answer.meta or {}
+    return to_error_result(session.withheld(identity.consumer, identity.harmless(meta.get(INVOCATION))))
 
 
 def _calling(

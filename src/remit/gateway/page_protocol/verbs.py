@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final, assert_never
 
+import orjson
+
 from remit._base.boundary import Json
 from remit._base.clock import Clock
 from remit._base.ident import new_id
@@ -57,21 +59,27 @@ class Verbs:
             if isinstance(request, AgentError):
                 return refused(request)
             caller = self.callers.of(identity)
-            match verb:
-                case "describe":
-                    return self._describe(caller, text_of(request, "view"))
-                case "invoke":
-                    return await self._invoke(caller, request, link)
-                case "propose":
-                    return self._in_view(caller, capability_not_available("not offered"))
-                case _:
-                    # No handoff has been opened, so every id is one that nobody opened.
-                    return self._in_view(caller, capability_not_found())
+            answer = await self._answered(verb, request, caller, link)
+            if not identity.given_away(orjson.dumps(answer).decode()):
+                return answer
+            return _withheld(answer, caller, identity)
         except Exception:
             # The gateway's edge: the text of what is raised here is the operator's.
             correlation = new_id("cor_")
             logger.exception("a request of the page protocol failed (%s)", correlation)
             return refused(execution_failed("transport", Happened.UNKNOWN, correlation_id=correlation))
+
+    async def _answered(self, verb: str, request: Mapping[str, Json], caller: Caller, link: Link) -> Answer:
+        match verb:
+            case "describe":
+                return self._describe(caller, text_of(request, "view"))
+            case "invoke":
+                return await self._invoke(caller, request, link)
+            case "propose":
+                return self._in_view(caller, capability_not_available("not offered"))
+            case _:
+                # No handoff has been opened, so every id is one that nobody opened.
+                return self._in_view(caller, capability_not_found())
 
     def stream(self, identity: Identity) -> tuple[Caller, Stream] | AgentError:
         """Begin to listen; RATE_LIMITED when this consumer has as many streams as it may."""
@@ -151,6 +159,14 @@ class Verbs:
 def refused(error: AgentError) -> Answer:
     """A refusal that no call gave."""
     return {"protocol": PROTOCOL, "ok": False, "error": refusal(error)[1]["error"]}
+
+
+def _withheld(answer: Answer, caller: Caller, identity: Identity) -> Answer:
+    """The refusal in place of an answer that holds the token or a cookie of its own request (SPEC 11.10)."""
+    session = caller.reach.looks_at()
+    if session is None:
+        return refused(execution_failed("output-invalid", Happened.UNKNOWN))
+    return refused(session.withheld(caller.consumer, identity.harmless(answer.get("invocation"))))
 
 
 def _registration(meant: Aim, named: str | None) -> str | None:
