@@ -1,12 +1,15 @@
 """What a contract dump and a document say of procedures, read without a server (SPEC 10.7)."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
 
 from remit import DefinitionError
-from remit.procedures.errors import BackendError
+from remit.procedures.errors import BackendError, NotSent
+from remit.procedures.http.sending import Outgoing
+from remit.procedures.http.way import Said, way_of
 from remit.procedures.openapi.document import Document
 from remit.procedures.openapi.refusal import OperationRefused, ValueRefused
 from remit.procedures.orpc import ORPC, Procedure
@@ -322,3 +325,69 @@ def test_a_declaration_that_cannot_be_read_declares_nothing() -> None:
         told = operation.errors.of_event(message, changed=False)
         assert isinstance(told, BackendError) and (told.status, told.code) == (409, code)
         assert operation.errors.of_event({"not": "one"}, changed=False).status == 502
+
+
+@pytest.mark.requirement("10.7-answers")
+def test_a_branch_of_a_stream_that_names_no_event_says_nothing_of_one() -> None:
+    done = {"properties": {"event": {"const": "done"}, "data": TEXT}}
+    content = {"text/event-stream": {"schema": {"oneOf": [{}, {"properties": {"event": "message"}}, done]}}}
+    found: Any = backend_of({"responses": {"200": {"content": content}}}).get("x")
+    assert found.output_schema["properties"]["result"] == TEXT
+
+
+@pytest.mark.requirement("10.7-streams-as-progress")
+async def test_a_stream_whose_progress_nobody_reads_gives_its_result() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b'data: {"json":1}\n\nevent: done\ndata: {"json":{"total":1}}\n\n'
+
+    found: Any = backend_of({"responses": {"200": {"content": STREAM}}}, said={"stream": "progress"}).get("x")
+    assert await found.stream.take(chunks(), found.errors, None) == {"total": 1}
+
+
+@pytest.mark.requirement("10.7-typed-errors")
+def test_an_issue_whose_path_is_no_list_names_no_field() -> None:
+    operation: Any = backend_of().get("x")
+    thrown = {"defined": False, "code": "BAD_REQUEST", "status": 400, "message": "m"}
+    told = operation.errors.of_event({**thrown, "data": {"issues": [{"path": "ids"}]}}, changed=False)
+    assert told.status == 400 and not told.issues
+
+
+@pytest.mark.requirement("10.7-rpc-wire")
+async def test_an_input_that_does_not_fit_is_not_sent() -> None:
+    operation: Any = backend_of(body(objects({"n": {"type": "integer"}})[0])).get("x")
+    with pytest.raises(NotSent) as refused:
+        await operation.run({"n": "many"}, b'{"n":"many"}', None)
+    assert (refused.value.status, [issue.path for issue in refused.value.issues]) == (422, ["n"])
+
+
+@pytest.mark.requirement("10.7-rpc-wire")
+def test_a_procedure_that_the_document_does_not_have_is_offered_without_a_summary() -> None:
+    (offer,) = backend_of({"operationId": "other"}, path="/elsewhere").offers()
+    assert (offer.request, offer.operation_id, offer.summary, offer.name) == ("a.b", "POST /a/b", "", "x")
+    assert "the document has no POST /a/b" in str(offer.refused)
+
+
+@pytest.mark.requirement("10.7-what-cannot-be-sent")
+def test_a_map_without_its_two_positions_is_refused_and_so_is_half_an_address() -> None:
+    for items in ({"type": "array"}, {"type": "array", "prefixItems": [TEXT]}):
+        backend = backend_of(body(objects({"m": {"type": "array", "x-native-type": "map", "items": items}})[0]))
+        assert "a map whose keys and values are not said" in backend.refused()["x"]
+    for given in ("http://h.test:port", "no-scheme"):
+        with pytest.raises(ValueRefused, match="must be a whole address"):
+            written({"type": "string", "x-native-type": "url"}, given)
+    assert written({"type": "string", "x-native-type": "url"}, "https://h.test/") == ("https://h.test/", [["url"]])
+
+
+async def test_a_call_that_is_cancelled_while_its_answer_comes_says_nothing_against_the_backend() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x"})
+
+    said: Any = dict.fromkeys(("base_url", "credentials", "errors", "idempotency_header", "clock"))
+    way = way_of(Said(subject="x", place="x", app=app, timeout_s=1.0, circuit_failures=1, circuit_pause_s=10.0, **said))
+    outgoing = Outgoing(method="POST", target=b"/", headers=(), content=None)
+    with pytest.raises(asyncio.CancelledError):
+        async with way.opened(way.address(), outgoing, []) as answer:
+            assert answer.status == 200
+            raise asyncio.CancelledError
+    assert way.circuit.status().failures == 0

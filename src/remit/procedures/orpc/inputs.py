@@ -84,11 +84,6 @@ class _Group(Protocol):
 class Wire(Protocol):
     """How the calls of one procedure are written."""
 
-    @property
-    def method(self) -> str:
-        """The method of the request."""
-        ...
-
     def write(self, base: str, input: Given) -> Outgoing:
         """Return the exact request of this input; ValueRefused for a value that cannot be sent."""
         ...
@@ -96,17 +91,15 @@ class Wire(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RPC:
-    """The RPC wire: a POST to the path of the procedure, with `{"json": …, "meta": …}`."""
+    """The RPC wire: a POST to the path of the procedure, with `{"json": …, "meta": …}`.
+
+    It is taken for every procedure; only GET would be refused.
+    """
 
     path: str
     inputs: Inputs
     detailed: bool
     dialect: Dialect
-
-    @property
-    def method(self) -> str:
-        """Always POST: it is taken for every procedure, and only GET would be refused."""
-        return "POST"
 
     def write(self, base: str, input: Given) -> Outgoing:
         """Return the exact request of this input; ValueRefused for a value that cannot be sent."""
@@ -164,11 +157,6 @@ class REST:
     form: RequestForm
     inputs: Inputs
     brackets: tuple[Field, ...]
-
-    @property
-    def method(self) -> str:
-        """As the document says."""
-        return self.form.method
 
     def write(self, base: str, input: Given) -> Outgoing:
         """Return the exact request of this input; ValueRefused for a value that cannot be sent."""

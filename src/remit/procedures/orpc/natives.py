@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, assert_never, cast
 
 import httpx2
 
@@ -76,7 +76,8 @@ class Payload:
 
         ValueRefused for what the backend would read otherwise.
         """
-        match kinds.get(_kind(value)) if kinds else None:
+        node = kinds.get(_kind(value)) if kinds else None
+        match node:
             case None:
                 return value
             case Leaf(native):
@@ -90,6 +91,8 @@ class Payload:
                 }
             case Items(each, native):
                 return self._items(each, native, cast("list[Json]", value), path, shown)
+            case _:
+                assert_never(node)
 
     def _items(
         self, each: Kinds, native: str | None, values: list[Json], path: tuple[Step, ...], shown: tuple[Step, ...]
@@ -210,7 +213,7 @@ def _kind(value: Json) -> str:
             return "string"
         case list():
             return "array"
-        case dict():
+        case _:
             return "object"
 
 
@@ -250,6 +253,8 @@ def _is_native(node: Node_ | None) -> bool:
             return native is not None or any(_is_native(child) for child in each.values())
         case Fields(named, further):
             return any(_is_native(child) for kinds in (*named.values(), further) for child in kinds.values())
+        case _:
+            assert_never(node)
 
 
 # Leaves
