@@ -482,6 +482,26 @@ TABLE = (
         **{"action, observation, reference": "action, key, observation, reference"},
     ),
     # policies
+    *(
+        edit(
+            f"a reference moves to a component {says}",
+            '    search = reference("domain:devices.search")\n',
+            "",
+            f"domain:devices.search {field}",
+            *classes,
+            **{
+                "class Table(": f'class Finder(Component, type=\'devices.finder\'{head}):\n    """Finds."""\n\n'
+                f"    search = reference('domain:devices.search'{own})\n\n\nclass Table("
+            },
+        )
+        for says, head, own, field, classes in (
+            ("without a policy", "", "", "policies", (WIDENING,)),
+            ("with the same policy", ", policies=(require_grant('fleet'),)", "", "component", (NEUTRAL,)),
+            ("with one policy more", ", policies=(require_grant('fleet'), Careful())", "", "policies", (NARROWING,)),
+            ("and keeps the policy by itself", "", ", policies=(require_grant('fleet'),)", "component", (NEUTRAL,)),
+            ("of no view", ", headless=True, policies=(require_grant('fleet'),)", "", "headless", (WIDENING,)),
+        )
+    ),
     edit(
         "a policy is dropped",
         SELECT,

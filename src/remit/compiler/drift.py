@@ -126,6 +126,9 @@ class _Comparison:
     def _capability(self, old_key: RowKey | None, new_key: RowKey | None) -> Iterator[Change]:
         old = None if old_key is None or self._before is None else self._before.capabilities[old_key]
         new = None if new_key is None else self._after.capabilities[new_key]
+        if old is not None and new is not None and old["component"] != new["component"]:
+            # What governed it where it stood goes with it into the comparison: the components' own rows are not paired.
+            old, new = _governed(cast(Manifest, self._before), old), _governed(self._after, new)
         component, subject = cast(RowKey, new_key or old_key)
         place = None if new_key is None else self._places.get(new_key)
         where = _Where(subject=subject, component=component, place=place)
@@ -248,6 +251,13 @@ def _paired(olds: Mapping[RowKey, Block], news: Mapping[RowKey, Block]) -> list[
             right.remove(moved)
         pairs.append((key, moved))
     return pairs + [(None, key) for key in right]
+
+
+def _governed(manifest: Manifest, block: Block) -> Block:
+    """A capability with what its component adds to its governance: policies, and whether it has a view."""
+    component = manifest.components[str(block["component"])]
+    policies = [*cast("list[Json]", component["policies"]), *cast("list[Json]", block["policies"])]
+    return {**block, "policies": policies, **({"headless": True} if component.get("headless") else {})}
 
 
 def _fields(where: _Where, old: Block, new: Block) -> Iterator[Change]:
