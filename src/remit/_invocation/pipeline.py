@@ -30,6 +30,7 @@ from remit._invocation.call import Call, Later
 from remit._invocation.known import blame, known_of
 from remit._invocation.parts import Ahead, Parts
 from remit._model.consumer import Consumer, ConsumerKey
+from remit._model.context import DEADLINE
 from remit._model.effects import Effect
 from remit._model.outcome import Outcome
 from remit._model.preflight import Preflight, Question
@@ -148,14 +149,14 @@ class Pipeline:
             self.abort(call, not_authenticated(), why=why)
         return bool(found)
 
-    def abort(self, call: Call, error: AgentError, *, why: str | None = None) -> None:
+    def abort(self, call: Call, error: AgentError, *, why: str | None = None, message: str | None = None) -> None:
         """Answer now, tell the code that runs, and do not wait for it; what it gives later is ignored."""
         if call.outcome is not None:
             return
         call.signal.set()
         self._close(call, error, why=why)
         if call.task is not None and call.task is not _current_task():
-            call.task.cancel()
+            call.task.cancel(message)
 
     def _start(self, call: Call) -> None:
         """Run the phases up to the first that has to wait; from there on in a task of its own, under the deadline."""
@@ -265,7 +266,8 @@ class Pipeline:
     def _expired(self, call: Call) -> None:
         descriptor = call.live.plan.descriptor
         milliseconds = round(call.timeout_s * 1_000)
-        self.abort(call, timeout(milliseconds, idempotent=descriptor.idempotent, happened=self._happened(call)))
+        error = timeout(milliseconds, idempotent=descriptor.idempotent, happened=self._happened(call))
+        self.abort(call, error, message=DEADLINE)
 
 
 class LookAhead:

@@ -3,13 +3,16 @@
 import asyncio
 import math
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from remit._base.clock import Clock
 from remit._model.consumer import Consumer, Principal
 from remit._model.descriptor import Descriptor
 from remit._model.progress import Reporter
 from remit._model.trace import Trace
+
+DEADLINE: Final = "the deadline of the call has passed"
+"""The message with which code is cancelled whose call ran out of its time; who leaves or cancels gives none."""
 
 
 class CancelSignal(Protocol):

@@ -4,10 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from remit._base.boundary import Json
 from remit.procedures.errors import BackendError
+
+_LONGEST_S: Final = 7 * 86_400.0
+"""In milliseconds it still fits the 31 bits that timers of other languages have."""
+
+_DIGITS: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +28,12 @@ ErrorMap: TypeAlias = Callable[[Answer], BackendError | None]
 
 
 def seconds_of(value: str | None, now: datetime) -> float | None:
-    """`Retry-After`, in seconds or as a date."""
+    """`Retry-After`, in seconds or as a date; at most seven days, and None for what is neither."""
     if value is None:
         return None
     if value.isascii() and value.isdecimal():
-        return float(value[:12])
+        return min(float(value[:_DIGITS]), _LONGEST_S)
     try:
-        return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
-    except (ValueError, TypeError):
+        return min(max(0.0, (parsedate_to_datetime(value) - now).total_seconds()), _LONGEST_S)
+    except (ValueError, TypeError, OverflowError):
         return None

@@ -16,7 +16,7 @@ import httpx2
 
 from remit._base.boundary import TooLarge
 from remit.procedures.errors import BackendError, NotSent
-from remit.procedures.http.address import Origin, origin_of
+from remit.procedures.http.address import PORTS, Origin, origin_of
 
 MAX_ANSWER: Final = 1024 * 1024
 
@@ -25,6 +25,7 @@ _MAX_HOPS: Final = 3
 _AGAIN_S: Final = 1.0
 """Nothing was sent, and what keeps a backend from being reached mostly passes by itself."""
 
+_FAILED: Final = 500
 _UNAVAILABLE: Final = 503
 _BAD_GATEWAY: Final = 502
 _TIMED_OUT: Final = 504
@@ -80,7 +81,10 @@ class Sender:
 
     def __init__(self, app: App | None, *, timeout_s: float) -> None:
         self._app = app
-        self._limits = {"connect": _CONNECT_S, "read": timeout_s, "write": timeout_s, "pool": _CONNECT_S}
+        self._timeout_s = timeout_s
+        # Less than the whole, so that a connection that does not come about is known to be just that.
+        connect_s = min(_CONNECT_S, timeout_s / 2)
+        self._limits = {"connect": connect_s, "read": timeout_s, "write": timeout_s, "pool": connect_s}
         # A connection belongs to the loop in which it was made.
         self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, httpx2.AsyncBaseTransport]]
         self._of_loop = WeakKeyDictionary()
@@ -88,10 +92,17 @@ class Sender:
         self._last: tuple[Origin, httpx2.URL] | None = None
 
     async def send(self, origin: Origin, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
-        """Send one request and read the answer; BackendError when there is none.
+        """Send one request and read the answer; BackendError when there is none within `timeout_s`.
 
         NotSent when no connection came about. TooLarge for an answer of more than 1 MiB.
         """
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._followed(origin, outgoing, headers, follow=follow)
+        except TimeoutError as problem:
+            raise _too_late(origin) from problem
+
+    async def _followed(self, origin: Origin, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
         target, hops = outgoing.target, 0
         while True:
             received = await self._exchange(origin, outgoing, target, headers)
@@ -124,11 +135,15 @@ class Sender:
     async def opened(self, origin: Origin, outgoing: Outgoing, headers: Headers) -> AsyncIterator[Opened]:
         """Send one request and hand out the answer as it comes; leaving closes the connection. Errors are as of `send`.
 
-        No redirect is followed.
+        No redirect is followed. `timeout_s` bounds the wait for the head, and for each part after it.
         """
         request = self._request(origin, outgoing, outgoing.target, headers)
         try:
-            response = await self._transport(origin.scheme).handle_async_request(request)
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    response = await self._transport(origin.scheme).handle_async_request(request)
+            except TimeoutError as problem:
+                raise _too_late(origin) from problem
             try:
                 yield Opened(status=response.status_code, headers=response.headers, chunks=response.aiter_bytes())
             finally:
@@ -169,7 +184,7 @@ class Sender:
 
     def _made(self, scheme: str) -> httpx2.AsyncBaseTransport:
         if self._app is not None:
-            return httpx2.ASGITransport(app=self._app, raise_app_exceptions=False)
+            return httpx2.ASGITransport(app=_AsServed(self._app))
         # Certificates take a fifth of a second to read, and nothing without TLS looks at them.
         verify = True if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         return httpx2.AsyncHTTPTransport(verify=verify)
@@ -181,9 +196,45 @@ def _no_answer(problem: httpx2.TransportError | httpx2.DecodingError, origin: Or
         case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.PoolTimeout():
             return NotSent(_UNAVAILABLE, f"no connection to {origin}", retry_after=_AGAIN_S)
         case httpx2.TimeoutException():
-            return BackendError(_TIMED_OUT, f"no answer from {origin} in time")
+            return _too_late(origin)
         case _:
             return BackendError(_BAD_GATEWAY, f"the answer of {origin} broke off")
+
+
+def _too_late(origin: Origin) -> BackendError:
+    return BackendError(_TIMED_OUT, f"no answer from {origin} in time")
+
+
+class _AsServed:
+    """An application as a server would serve it: 500 where it answers nothing, and half an answer is none."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(
+        self,
+        scope: _Message,
+        receive: Callable[[], Awaitable[_Message]],
+        send: Callable[[_Message], Awaitable[None]],
+    ) -> None:
+        begun = ended = False
+
+        async def noted(message: _Message) -> None:
+            nonlocal begun, ended
+            await send(message)
+            begun = begun or message["type"] == "http.response.start"
+            ended = ended or (message["type"] == "http.response.body" and not message.get("more_body", False))
+
+        problem: Exception | None = None
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as raised:  # noqa: BLE001 - over a network, too, nobody would hear of it
+            problem = raised
+        if not begun:
+            await send({"type": "http.response.start", "status": _FAILED, "headers": []})
+            await send({"type": "http.response.body"})
+        elif not ended:
+            raise httpx2.RemoteProtocolError("the application ended before its answer did") from problem
 
 
 async def whole(chunks: AsyncIterator[bytes]) -> bytes:
@@ -202,8 +253,8 @@ def _within(origin: Origin, target: bytes, location: str) -> bytes | None:
         return None
     try:
         url = httpx2.URL(str(origin) + target.decode()).join(location)
-    except httpx2.InvalidURL:
-        return None
-    if url.scheme not in ("http", "https") or url.userinfo or origin_of(url) != origin:
+        if url.scheme not in PORTS or url.userinfo or origin_of(url) != origin:
+            return None
+    except (httpx2.InvalidURL, ValueError):  # a host is read only when it is asked for
         return None
     return url.raw_path

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from remit._base.boundary import NotJson
 from remit._base.clock import Clock, SystemClock
-from remit._model.context import Context
+from remit._model.context import DEADLINE, Context
 from remit.errors import DefinitionError
 from remit.procedures.errors import BackendError, NotSent
 from remit.procedures.http.address import Address, address_of
@@ -71,8 +70,8 @@ class Way:
         except BackendError:
             self.circuit.failed()
             raise
-        except (asyncio.CancelledError, NotJson):
-            self.circuit.left()
+        except BaseException as problem:
+            self._without_answer(problem)
             raise
         self.circuit.failed() if received.status in _OUT_OF_ORDER else self.circuit.answered()
         return received
@@ -91,10 +90,17 @@ class Way:
             if not begun:
                 self.circuit.failed()
             raise
-        except asyncio.CancelledError:
+        except BaseException as problem:
             if not begun:
-                self.circuit.left()
+                self._without_answer(problem)
             raise
+
+    def _without_answer(self, problem: BaseException) -> None:
+        """A backend that let a call run out of its time has failed; of one that was left nothing is known."""
+        if isinstance(problem, asyncio.CancelledError) and DEADLINE in problem.args:
+            self.circuit.failed()
+        else:
+            self.circuit.left()
 
     def _admit(self, address: Address) -> None:
         wait_s = self.circuit.admit()

@@ -189,7 +189,7 @@ def _text(received: Received) -> str:
             charset = value.strip().strip('"')
     try:
         return received.body.decode(charset)
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):
         raise NotJson("the answer is no text of its own charset") from None
 
 

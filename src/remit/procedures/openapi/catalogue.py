@@ -33,7 +33,7 @@ class OpenAPI(Catalogue):
     `base_url` is where requests go, and with them the credentials of the call: to that origin and no other. It may be
     a function, asked for every call. `errors` sees each answer that is no success first and may say what it means;
     None leaves it to the table (SPEC 10.5). `idempotency_header` carries the invocation's key with everything that does
-    more than read, None for a backend that knows no such header. `timeout_s` bounds the wait for an answer,
+    more than read, None for a backend that knows no such header. `timeout_s` bounds a whole request,
     `circuit_failures` in a row stop calls for `circuit_pause_s`. With `strict_backend` a backend that has moved away
     from the contract stops the start (SPEC 10.1, 10.2, 10.4).
     """

@@ -63,12 +63,16 @@ class Batches:
         if len(group.requests) == self._at_most:
             del self._open[key]
         group.waiting += 1
+        message: object = None
         try:
             answer = (await asyncio.shield(group.task))[number]
+        except asyncio.CancelledError as gone:
+            message = next(iter(gone.args), None)
+            raise
         finally:
             group.waiting -= 1
             if not group.waiting:
-                group.task.cancel()
+                group.task.cancel(message)
                 self._close(key, group)
         if answer is None:
             raise BackendError(_BAD_GATEWAY, "the answer of the batch left this call out")
