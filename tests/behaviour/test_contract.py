@@ -90,7 +90,7 @@ TAMPERED: dict[str, Any] = {
 def test_a_contract_that_was_changed_by_hand_is_refused(what: str, tmp_path: Path) -> None:
     form = json.loads(contract_of(Table, policies=["authenticated"]))
     TAMPERED[what](form)
-    file = written(tmp_path, json.dumps(form).encode())
+    file = written(tmp_path, (json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode())
     with pytest.raises(DefinitionError) as refused:
         Authority.load(file)
     assert refused.value.code == "CONTRACT_MISMATCH"

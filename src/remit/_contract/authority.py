@@ -1,7 +1,6 @@
 """The contract in its verified, immutable run-time form (SPEC 3.7 to 3.9)."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from remit._contract.component import check_untouched, declaration_of
 from remit._contract.development import handed_out
 from remit._contract.distribution import Distribution
 from remit._contract.external import as_approved, check_from
+from remit._contract.files import contract_at, settings_of
 from remit._contract.manifest import FILE_NAME, Manifest, parse
 from remit._contract.mismatch import check_recorded, not_recorded
 from remit._contract.operation import OperationRecord
@@ -59,9 +59,9 @@ class Authority:
 
         `beside` looks in the folder of that file, then upwards to the first `pyproject.toml` with `[tool.remit]`.
         Below `remit dev` it is the development contract of this project instead (SPEC 13.7). FileNotFoundError: there
-        is none; DefinitionError(CONTRACT_MISMATCH): it does not verify; TypeError: neither or both were given;
-        RuntimeError: a development contract in production. Inside the compiler's child nothing is read and the
-        authority is pending.
+        is none; DefinitionError(CONTRACT_MISMATCH): it does not verify, or a `pyproject.toml` on the way cannot be
+        read, and is not passed over; TypeError: neither or both were given; RuntimeError: a development contract in
+        production. Inside the compiler's child nothing is read and the authority is pending.
         """
         given = beside if path is None else path
         if (path is None) == (beside is None) or not isinstance(given, str | os.PathLike):
@@ -76,10 +76,11 @@ class Authority:
             file, where, run = Path(os.fspath(path or "")), f"at {os.fspath(path or '')}", "COMMAND"
         if file is not None and file.name == FILE_NAME and (handed := handed_out(file.parent)) is not None:
             return cls(parse(handed, subject="the development contract"), development=True)
-        if file is None or not file.is_file():
+        manifest = None if file is None else contract_at(file)
+        if manifest is None:
             do = f"remit compile     (while writing: remit dev -- {run})"
             raise FileNotFoundError(f"no {FILE_NAME} {where}\n  do  {do}")
-        return cls(parse(file.read_bytes(), subject=file.name))
+        return cls(manifest)
 
     @property
     def pending(self) -> bool:
@@ -179,15 +180,8 @@ def _beside(source: Path) -> Path | None:
     """The folder whose contract belongs to a source file, there or not: the nearest that holds one, or a project."""
     folder = source.absolute().parent
     for each in (folder, *folder.parents):
-        if (each / FILE_NAME).is_file() or declares_remit(each / "pyproject.toml"):
+        pyproject = each / "pyproject.toml"
+        subject = Path(os.path.relpath(pyproject, folder)).as_posix()
+        if (each / FILE_NAME).exists() or settings_of(pyproject, subject) is not None:
             return each
     return None
-
-
-def declares_remit(pyproject: Path) -> bool:
-    """True for a `pyproject.toml` that holds `[tool.remit]`; one that cannot be read does not count."""
-    try:
-        with pyproject.open("rb") as file:
-            return isinstance(tomllib.load(file).get("tool", {}).get("remit"), dict)
-    except (OSError, ValueError, AttributeError):
-        return False

@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
-from remit._base.boundary import Json, canonical, take
+from remit._base.boundary import Json, NotJson, canonical, take
 from remit._base.digest import sha256_hex
-from remit._base.text import q
+from remit._base.text import clean_line, q
 from remit._contract.external import ExternalRecord, digest_of, external_from_json
 from remit._contract.operation import OperationRecord, record_from_json
 from remit._contract.options import DOORS
@@ -25,6 +25,8 @@ _EXTERNAL: Final = "external"
 _HEAD_PARTS: Final = frozenset({"format", "exposure", "policies"})
 _BOTH_PLANES: Final = "both_planes"
 _WARN: Final = "warn"
+_GENERATOR_LIMIT: Final = 100
+_TOLD_LIMIT: Final = 200
 Block = dict[str, Json]
 RENAME: Final = 'rename one of the two, or allow it by  [tool.remit]  both_planes = "warn"  and compile'
 # In no row's hash: which targets a capability is built into says nothing about it. The hash of the whole covers it.
@@ -58,7 +60,11 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """The file: equal bytes for equal declarations, whatever the path, hash seed, locale or import order."""
-        form = {"generator": _generator(), "hash": self.hash, **self._hashed()}
+        return self.written_by(_generator())
+
+    def written_by(self, generator: str) -> bytes:
+        """The file as another version wrote it; the generator's name and version are in no hash (SPEC 13.4)."""
+        form = {"generator": generator, "hash": self.hash, **self._hashed()}
         return (json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
     def _hashed(self) -> dict[str, Json]:
@@ -124,14 +130,17 @@ def assemble(  # noqa: PLR0913 - one keyword a part of the head
 def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
     """Read and verify a contract: format, hash of each row, uniqueness, completeness, hash of the whole (SPEC 3.7).
 
+    Its bytes are those that `remit compile` writes, for the generator it names: a reviewer reads what is read here, and
+    equal hashes are equal bytes (SPEC 13.4).
     A part that this format does not have, outside of the hashed rows, and a key that stands twice are refused: no
     hash covers the one, and a reviewer may read the other as it is not read here. DefinitionError(CONTRACT_MISMATCH)
     says what failed, and what to do.
     """
     try:
-        form = json.loads(data, object_pairs_hook=partial(_object, subject))
+        form = json.loads(_text(subject, data), object_pairs_hook=partial(_object, subject))
+        take(form)
         head = form["head"]
-        if head["format"] != FORMAT:
+        if type(head["format"]) is not int or head["format"] != FORMAT:
             raise _broken(subject, f"has format {head['format']!r}; this version reads {FORMAT}")
         _check_parts(subject, form, _PARTS | ({_EXTERNAL} if form.get(_EXTERNAL) else set()))
         warns = head.get(_BOTH_PLANES) == _WARN
@@ -152,25 +161,55 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
             },
             warns_of_planes=warns,
         )
+        _verify(subject, manifest)
+        _check_written(subject, manifest.written_by(_generator_of(subject, form)), data)
     except KeyError as problem:
         raise _broken(subject, f"is no contract: the part {problem.args[0]!r} is missing") from problem
-    except (ValueError, TypeError, AttributeError, RecursionError) as problem:
+    except (ValueError, TypeError, AttributeError, RecursionError, NotJson) as problem:
         raise _broken(subject, f"is no contract: {_why(problem)}") from problem
+    return manifest
+
+
+def _verify(subject: str, manifest: Manifest) -> None:
     _check_rows(subject, manifest)
     _check_complete(subject, manifest)
     _check_external(subject, manifest)
     _check_headless(manifest.components, manifest.capabilities, manifest.external.values())
-    if not warns:
+    if not manifest.warns_of_planes:
         _check_planes(manifest.capabilities)
     if _hashed(manifest).hash != manifest.hash:
         raise _broken(subject, "the hash of the whole does not fit its rows")
-    return manifest
+
+
+def _text(subject: str, data: bytes) -> str:
+    text = data.decode("utf-8")
+    if text.startswith("\ufeff"):
+        raise _broken(subject, "begins with a byte order mark, and is UTF-8 without one")
+    return text
+
+
+def _generator_of(subject: str, form: Mapping[str, Json]) -> str:
+    generator = form["generator"]
+    if not isinstance(generator, str) or generator != clean_line(generator, _GENERATOR_LIMIT) or not generator:
+        raise _broken(subject, "names no generator in one plain line")
+    return generator
+
+
+def _check_written(subject: str, expected: bytes, data: bytes) -> None:
+    if data == expected:
+        return
+    rule = "is not written as remit compile writes it"
+    if data.replace(b"\r\n", b"\n") == expected:
+        rule += f": its lines end in CRLF, as git makes them without `{FILE_NAME} -text` in .gitattributes"
+    raise _broken(subject, rule)
 
 
 def _why(problem: Exception) -> str:
     match problem:
         case json.JSONDecodeError():
             return f"it is no JSON, line {problem.lineno}"
+        case NotJson():
+            return f"it has {clean_line(problem.told, _TOLD_LIMIT)}"
         case UnicodeDecodeError():
             return "it is no UTF-8"
         case RecursionError():

@@ -6,7 +6,8 @@ from typing import get_args
 
 import click
 
-from remit._contract.manifest import FILE_NAME, Manifest, parse
+from remit._contract.files import contract_at
+from remit._contract.manifest import FILE_NAME, Manifest
 from remit.cli.drift_report import Format, Report, Verbosity, rendered
 from remit.cli.gate import fail_on_option
 from remit.cli.project import compiled_project, could_not_run, project_option, warn
@@ -32,7 +33,8 @@ def check(start: Path, base: str | None, fails: frozenset[Drift], form: Format, 
     """
     root, compiled = compiled_project(start)
     warn(compiled.manifest)
-    recorded, unreadable = _recorded(root)
+    recorded, broken = _recorded(root)
+    unreadable = None if broken is None else f"{broken.subject} {broken.rule}"
     missing = recorded is None and unreadable is None
     equals = recorded is not None and recorded.hash == compiled.manifest.hash
     try:
@@ -58,16 +60,17 @@ def check(start: Path, base: str | None, fails: frozenset[Drift], form: Format, 
     elif unreadable is not None and form != "human":
         click.echo(unreadable, err=True)
     if not equals:
-        click.echo("do  remit compile; review; commit", err=form != "human")
+        do = None if broken is None else broken.do
+        click.echo(f"do  {do or 'remit compile; review; commit'}", err=form != "human")
     sys.exit(FOUND if report.failed else 0)
 
 
-def _recorded(root: Path) -> tuple[Manifest | None, str | None]:
-    """The contract beside the project file, or why it cannot be read; neither where there is none."""
-    file = root / FILE_NAME
-    if not file.is_file():
-        return None, None
+def _recorded(root: Path) -> tuple[Manifest | None, DefinitionError | None]:
+    """The contract beside the project file, or why it cannot be read; neither where there is none.
+
+    What was read is written as `remit compile` writes it, so equal hashes are equal bytes.
+    """
     try:
-        return parse(file.read_bytes()), None
+        return contract_at(root / FILE_NAME), None
     except DefinitionError as problem:
-        return None, f"{problem.subject} {problem.rule}"
+        return None, problem

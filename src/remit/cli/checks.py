@@ -13,7 +13,8 @@ from typing import Final
 
 from remit._contract.authority import COMPILING
 from remit._contract.development import HANDED, PRODUCTION, is_production
-from remit._contract.manifest import FILE_NAME, Manifest, parse
+from remit._contract.files import contract_at
+from remit._contract.manifest import FILE_NAME, Manifest
 from remit._model.consumer import IN_PROCESS_DOORS
 from remit._model.pattern import Patterns
 from remit.cli.diagnosis import Diagnosis, well
@@ -111,8 +112,12 @@ def unsettled(findings: tuple[Finding, ...], check: str) -> Iterator[Diagnosis]:
 
 def contract(root: Path, compiled: Compiled) -> Iterator[Diagnosis]:
     """Is the reviewed file there, whole, that of the source, and committed?"""
-    file = root / FILE_NAME
-    if not file.is_file():
+    try:
+        recorded = contract_at(root / FILE_NAME)
+    except DefinitionError as problem:
+        yield Diagnosis(check="contract", ok=False, where=FILE_NAME, what=problem.rule, do=problem.do)
+        return
+    if recorded is None:
         yield Diagnosis(
             check="contract",
             ok=False,
@@ -120,11 +125,6 @@ def contract(root: Path, compiled: Compiled) -> Iterator[Diagnosis]:
             why="a program loads it, and a reviewer reads it",
             do="remit compile; review; commit     (while writing: remit dev -- COMMAND)",
         )
-        return
-    try:
-        recorded = parse(file.read_bytes())
-    except DefinitionError as problem:
-        yield Diagnosis(check="contract", ok=False, where=FILE_NAME, what=problem.rule, do=problem.do)
         return
     if recorded.hash == compiled.manifest.hash:
         yield well("contract", f"{FILE_NAME} equals the source: {counts(compiled.manifest)}")

@@ -5,9 +5,10 @@ from pathlib import Path
 import click
 
 from remit._contract.manifest import FILE_NAME
-from remit.cli.project import compiled_project, project_option, warn
+from remit.cli.project import compiled_project, could_not_run, project_option, warn
 from remit.cli.report import counts
 from remit.compiler import write_contract
+from remit.errors import CompileError
 
 
 @click.command("compile")
@@ -19,5 +20,8 @@ def compile_(start: Path) -> None:
     """
     root, compiled = compiled_project(start)
     warn(compiled.manifest)
-    written = write_contract(root, compiled.manifest)
+    try:
+        written = write_contract(root, compiled.manifest)
+    except CompileError as problem:
+        could_not_run(problem.findings)
     click.echo(f"{'wrote' if written else 'unchanged'}  {FILE_NAME}: {counts(compiled.manifest)}")

@@ -11,7 +11,8 @@ from typing import Final
 import click
 
 from remit._contract.development import HANDED, is_production
-from remit._contract.manifest import FILE_NAME, parse
+from remit._contract.files import contract_at
+from remit._contract.manifest import FILE_NAME
 from remit.cli.development.child import Child
 from remit.cli.development.handing import handing_out
 from remit.cli.development.kept import Kept
@@ -83,14 +84,12 @@ def _tell(lines: Lines, told: Drifted | CompileError) -> None:
 def _tell_since_committed(lines: Lines, root: Path, kept: Kept) -> None:
     """What the next `remit compile` would change, where there is a contract to change."""
     try:
-        recorded = parse((root / FILE_NAME).read_bytes())
-    except FileNotFoundError:
+        recorded = contract_at(root / FILE_NAME)
+    except DefinitionError as problem:
+        lines.say("committed", f"{problem.subject} {problem.rule}")
         return
-    except (DefinitionError, OSError) as problem:
-        why = f"{problem.subject} {problem.rule}" if isinstance(problem, DefinitionError) else "cannot be read"
-        lines.say("committed", why)
-        return
-    lines.changes(drift(recorded, kept.compiled.manifest, kept.compiled.places))
+    if recorded is not None:
+        lines.changes(drift(recorded, kept.compiled.manifest, kept.compiled.places))
 
 
 def _serving(lines: Lines, url: str) -> None:

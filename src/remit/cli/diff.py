@@ -6,7 +6,8 @@ from typing import get_args
 
 import click
 
-from remit._contract.manifest import FILE_NAME, Manifest, parse
+from remit._contract.files import contract_at
+from remit._contract.manifest import FILE_NAME, Manifest
 from remit.cli.drift_report import Format, Report, Verbosity, rendered
 from remit.cli.project import could_not_run, project_option
 from remit.compiler import drift, find_root, manifest_at
@@ -41,12 +42,9 @@ def diff(start: Path, before: str, after: str | None, form: Format, verbosity: V
 
 def _contract(start: Path, named: str) -> Manifest | None:
     file = Path(named)
-    if not file.is_file():
+    if not file.is_file() and not (file.name == FILE_NAME and file.exists()):
         return manifest_at(find_root(start), named, or_file=True)
     try:
-        return parse(file.read_bytes(), subject=file.name)
-    except (DefinitionError, OSError) as problem:
-        found = (
-            f"{problem.subject} {problem.rule}" if isinstance(problem, DefinitionError) else f"{file.name}: unreadable"
-        )
-        raise CompileError([Finding(found=found)]) from problem
+        return contract_at(file)
+    except DefinitionError as problem:
+        raise CompileError([Finding(found=f"{problem.subject} {problem.rule}")]) from problem

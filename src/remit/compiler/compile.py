@@ -1,5 +1,6 @@
 """`compile_project`: both passes, their agreement, and the contract (SPEC 13)."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -138,13 +139,25 @@ def agree(  # noqa: PLR0913 - one keyword a part of the head
 
 
 def write_contract(root: Path, manifest: Manifest) -> bool:
-    """Write the contract beside the `pyproject.toml`; False when the file already held the same bytes."""
+    """Write the contract beside the `pyproject.toml`; False when the file already held the same bytes.
+
+    CompileError where it cannot be written; what stood there stands there still, and nothing lies beside it.
+    """
     file, data = root / FILE_NAME, manifest.to_bytes()
-    if file.is_file() and file.read_bytes() == data:
-        return False
+    if file.is_dir():
+        raise CompileError([Finding(path=FILE_NAME, found="cannot be written, it is a directory: move it away")])
     half = file.with_name(f".{FILE_NAME}.{os.getpid()}")
-    half.write_bytes(data)
-    half.replace(file)
+    try:
+        if file.is_file() and file.read_bytes() == data:
+            return False
+        half.write_bytes(data)
+        half.replace(file)
+    except OSError as problem:
+        found = f"cannot be written, {problem.strerror}: make the file and its folder writable"
+        raise CompileError([Finding(path=FILE_NAME, found=found)]) from problem
+    finally:
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
     return True
 
 

@@ -1,12 +1,12 @@
 """`[tool.remit]` of a project's `pyproject.toml` (SPEC 13.1)."""
 
-import tomllib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from remit._contract.authority import declares_remit
+from remit._contract.files import settings_of
 from remit._contract.options import DOORS
 from remit._model.pattern import Patterns
 from remit.compiler.external import Approval, read_approvals
@@ -43,10 +43,13 @@ class Project:
 
 
 def find_root(start: Path) -> Path:
-    """The first folder from `start` upwards whose `pyproject.toml` holds `[tool.remit]`; CompileError without one."""
+    """The first folder from `start` upwards whose `pyproject.toml` holds `[tool.remit]`; CompileError without one.
+
+    CompileError, too, for a `pyproject.toml` on the way that cannot be read: it may be the project that was meant.
+    """
     folder = start.absolute()
     for each in (folder, *folder.parents):
-        if declares_remit(each / PYPROJECT):
+        if _table_of(each / PYPROJECT, Path(os.path.relpath(each / PYPROJECT, folder)).as_posix()) is not None:
             return each
     raise CompileError(
         [
@@ -60,14 +63,10 @@ def find_root(start: Path) -> Path:
 
 def read_project(root: Path) -> Project:
     """Read the settings of a project; an unknown key or a value of another shape is a finding (CompileError)."""
-    file = root / PYPROJECT
-    try:
-        with file.open("rb") as opened:
-            table = tomllib.load(opened).get("tool", {}).get("remit")
-    except (OSError, ValueError, AttributeError) as problem:
-        raise CompileError([Finding(path=PYPROJECT, found=f"cannot be read: {type(problem).__name__}")]) from problem
+    table = _table_of(root / PYPROJECT, PYPROJECT)
     if not isinstance(table, dict):
-        raise CompileError([Finding(path=PYPROJECT, found="has no [tool.remit]", write=_EXAMPLE)])
+        found = "has no [tool.remit]" if table is None else "[tool.remit] is no table"
+        raise CompileError([Finding(path=PYPROJECT, found=found, write=_EXAMPLE)])
     findings = [
         Finding(path=PYPROJECT, found=f"[tool.remit] has the unknown key {key!r}", write=f"one of {', '.join(_KEYS)}")
         for key in sorted(table)
@@ -92,6 +91,13 @@ def read_project(root: Path) -> Project:
         external=external,
         warns_of_planes=warns,
     )
+
+
+def _table_of(pyproject: Path, shown: str) -> object | None:
+    try:
+        return settings_of(pyproject, shown)
+    except DefinitionError as problem:
+        raise CompileError([Finding(path=shown, found=problem.rule)]) from problem
 
 
 def _warns_of_planes(findings: list[Finding], table: Mapping[str, object]) -> bool:

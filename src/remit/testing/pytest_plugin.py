@@ -8,7 +8,8 @@ import pytest
 
 from remit._base.boundary import Json
 from remit._contract.authority import Authority
-from remit._contract.manifest import FILE_NAME, Manifest, parse
+from remit._contract.files import contract_at
+from remit._contract.manifest import FILE_NAME, Manifest
 from remit._model.consumer import Consumer
 from remit._policy.policy import Policy
 from remit.compiler import compile_project
@@ -77,15 +78,17 @@ def _checked(request: pytest.FixtureRequest, contract: str) -> Authority | str:
 
 
 def _above(folder: Path, contract: str) -> Path | None:
-    return next((each / contract for each in (folder, *folder.parents) if (each / contract).is_file()), None)
+    return next((each / contract for each in (folder, *folder.parents) if (each / contract).exists()), None)
 
 
 def _compared(file: Path) -> Authority | str:
     try:
-        recorded = parse(file.read_bytes(), subject=file.name)
+        recorded = contract_at(file)
         source = compile_project(file.parent).manifest
     except (CompileError, DefinitionError) as problem:
         return str(problem)
+    if recorded is None:
+        return f"there is no {file.name}\n  do  remit compile; review; commit"
     if recorded.hash != source.hash:
         lines = "\n".join(f"  {line}" for line in drift(recorded, source))
         return f"{file.name} does not equal the source\n{lines}\n  do  remit compile; review; commit"

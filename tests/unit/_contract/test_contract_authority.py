@@ -287,7 +287,7 @@ def test_an_authority_cannot_be_changed() -> None:
 def forged(manifest: Manifest, change: Callable[[Any], None]) -> bytes:
     form = json.loads(manifest.to_bytes())
     change(form)
-    return json.dumps(form).encode()
+    return (json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 @pytest.mark.requirement("3.7-verified")
@@ -327,6 +327,46 @@ def test_a_forged_contract_does_not_load(tmp_path: Path, change: Callable[[Any],
 def test_what_is_no_contract_does_not_load(data: bytes) -> None:
     with pytest.raises(DefinitionError, match="is no contract"):
         parse(data)
+
+
+def replaced(manifest: Manifest, old: bytes, new: bytes) -> bytes:
+    data = manifest.to_bytes()
+    assert data.count(old)
+    return data.replace(old, new, 1)
+
+
+OTHERWISE: dict[str, tuple[Callable[[Manifest], bytes], str]] = {
+    "UTF-16": (lambda it: it.to_bytes().decode().encode("utf-16"), "it is no UTF-8"),
+    "a byte order mark": (lambda it: b"\xef\xbb\xbf" + it.to_bytes(), "begins with a byte order mark"),
+    "one line": (lambda it: json.dumps(json.loads(it.to_bytes())).encode(), "is not written as remit compile writes"),
+    "spaces behind": (lambda it: it.to_bytes() + b" " * 5_000, "is not written as remit compile writes it"),
+    "no last line end": (lambda it: it.to_bytes().rstrip(), "is not written as remit compile writes it"),
+    "escapes": (lambda it: replaced(it, b"remit", b"rem\\u0069t"), "is not written as remit compile writes it"),
+    "CRLF": (lambda it: it.to_bytes().replace(b"\n", b"\r\n"), "remit.contract.json -text` in .gitattributes"),
+    "a true format": (lambda it: replaced(it, b'"format": 1', b'"format": true'), "has format True"),
+    "a float format": (lambda it: replaced(it, b'"format": 1', b'"format": 1.0'), "has format 1.0"),
+    "no generator": (lambda it: forged(it, lambda form: form.pop("generator")), "the part 'generator' is missing"),
+    "a generator of lines": (lambda it: forged(it, lambda form: form.update(generator="a\nb")), "no generator"),
+    "a generator of controls": (lambda it: forged(it, lambda form: form.update(generator="a\x1b[2J")), "no generator"),
+    "an empty generator": (lambda it: forged(it, lambda form: form.update(generator="")), "names no generator"),
+    "a generator in a list": (lambda it: forged(it, lambda form: form.update(generator=["x"])), "names no generator"),
+    "NaN": (lambda it: replaced(it, b'"title": null', b'"title": NaN'), "it has NaN or an infinity"),
+    "half a character": (lambda it: replaced(it, b'"title": null', b'"title": "\\ud800"'), "a lone surrogate"),
+    "half a generator": (lambda it: replaced(it, b'"generator": "', b'"generator": "\\ud800'), "a lone surrogate"),
+    "a huge number": (lambda it: replaced(it, b'"title": null', b'"title": 99999999999999999999'), "an integer beyond"),
+    "great depth": (lambda it: replaced(it, b'"title": null', b'"title": ' + b"[" * 300 + b"]" * 300), "too deep"),
+}
+
+
+@pytest.mark.requirement("13.4-read-as-written", "3.7-verified")
+@pytest.mark.parametrize("what", OTHERWISE)
+def test_bytes_that_the_compiler_does_not_write_are_no_contract(what: str) -> None:
+    write, text = OTHERWISE[what]
+    with pytest.raises(DefinitionError) as refused:
+        parse(write(contract(table())))
+    assert refused.value.code is DefinitionCode.CONTRACT_MISMATCH
+    assert text in refused.value.rule
+    assert (refused.value.subject, refused.value.do) == ("remit.contract.json", "remit compile; review; commit")
 
 
 @pytest.mark.requirement("3.7-read-one-way-only")

@@ -97,7 +97,7 @@ def test_a_forged_approval_does_not_load(change: Callable[[Any], None], text: st
     form = json.loads(contract(record()).to_bytes())
     change(form)
     with pytest.raises(DefinitionError) as refused:
-        parse(json.dumps(form).encode())
+        parse((json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode())
     assert text in str(refused.value)
     assert refused.value.do == "remit compile; review; commit"
 

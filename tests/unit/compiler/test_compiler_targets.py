@@ -149,7 +149,7 @@ def test_a_target_named_by_hand_is_found_by_the_hash_of_the_whole(write_project:
     form = json.loads(compile_project(root).manifest.to_bytes())
     form["capabilities"][0]["targets"].append("more")
     with pytest.raises(DefinitionError, match="the hash of the whole"):
-        parse(json.dumps(form).encode())
+        parse((json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode())
 
 
 @pytest.mark.requirement("13.1-targets")
