@@ -127,6 +127,12 @@ def _file(path: Path, name: str) -> bytes:
 
 
 def _fetched(url: str) -> bytes:
+    try:
+        known = bool(httpx2.URL(url).host)
+    except (httpx2.InvalidURL, ValueError):  # a host is read only when it is asked for
+        known = False
+    if not known:
+        raise _wrong(url, "is an address that cannot be read", "write it as https://fleet.example/openapi.json")
     until = time.monotonic() + FETCH_S
     got = bytearray()
     try:

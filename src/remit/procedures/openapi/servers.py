@@ -1,8 +1,7 @@
 """The path that the servers of a document put in front of its own (SPEC 10.6)."""
 
 import re
-from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
 
 import httpx2
 
@@ -12,6 +11,7 @@ from remit.procedures.openapi.document import Node
 from remit.procedures.openapi.refusal import OperationRefused
 
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
+_STEPS: Final = re.compile(r"(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\?#]|$)", re.IGNORECASE)
 
 
 def server_path(servers: Json, base: Address | None) -> str:
@@ -26,11 +26,17 @@ def server_path(servers: Json, base: Address | None) -> str:
         return ""
     elsewhere = ""
     for server in listed:
-        url = httpx2.URL(_filled(server))
-        if url.host:
-            if base is None or url.scheme not in PORTS or origin_of(url) != base.origin:
-                elsewhere = elsewhere or str(url)[:80]
-                continue
+        written = _filled(server)
+        try:
+            url = httpx2.URL(written)
+            is_elsewhere = bool(url.host) and (base is None or url.scheme not in PORTS or origin_of(url) != base.origin)
+        except (httpx2.InvalidURL, ValueError):  # a host is read only when it is asked for
+            raise OperationRefused(f"a server whose address cannot be read: {written[:80]!r}") from None
+        if is_elsewhere:
+            elsewhere = elsewhere or str(url)[:80]
+            continue
+        if _STEPS.search(written):  # else it would be sent as it stands, or be one path here and another there
+            raise OperationRefused(f"a server with a step . or .. in its path: {written[:80]!r}")
         if url.query or url.fragment:
             raise OperationRefused("a server with a query")
         path = "/" + url.raw_path.decode().strip("/") if url.path.strip("/") else ""
@@ -42,10 +48,10 @@ def server_path(servers: Json, base: Address | None) -> str:
 
 def _filled(server: Node) -> str:
     variables = server.get("variables")
-    known = cast("Mapping[str, Mapping[str, Json]]", variables if isinstance(variables, dict) else {})
+    known = variables if isinstance(variables, dict) else {}
 
     def value(found: re.Match[str]) -> str:
         variable = known.get(found.group(1), {})
-        return str(variable.get("default", ""))
+        return str(variable.get("default", "")) if isinstance(variable, dict) else ""
 
     return _VARIABLE.sub(value, str(server.get("url", "")))
