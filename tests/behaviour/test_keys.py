@@ -204,11 +204,16 @@ def test_keys_that_cannot_be_meant_are_refused() -> None:
         (lambda: ConfirmationKeys("k2", {"k1": ONE}), "the active key"),
         (lambda: ConfirmationKeys("k1", {"k1": b"short"}), "fewer than 32 bytes"),
         (lambda: ConfirmationKeys("", {"": ONE}), "its kid"),
+        (lambda: ConfirmationKeys([], {}), "is not among the keys"),  # type: ignore[arg-type]
+        (lambda: ConfirmationKeys("k1", {"k1": 5}), "is bytes or text, not int"),  # type: ignore[dict-item]
+        (lambda: keys.rotate([], ONE), "its kid"),  # type: ignore[arg-type]
         (lambda: keys.rotate("k2", "short"), "fewer than 32 bytes"),
         (lambda: keys.rotate("k1", ONE), "already"),
     ):
         with pytest.raises(ValueError, match=says):
             wrong()
+    with pytest.raises(TypeError, match="takes keys by kid, not list"):
+        ConfirmationKeys("k1", ["k1"])  # type: ignore[arg-type]
     assert keys.kids == ("k1",) and keys.secret("k2") is None
     assert "sss" not in repr(keys) and "k1" in repr(keys)
 

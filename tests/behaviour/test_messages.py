@@ -21,8 +21,10 @@ from remit import (
     ManualClock,
     Principal,
     Procedures,
+    Refused,
     Restrict,
     Surface,
+    Unavailable,
     action,
     parallel,
     reference,
@@ -41,6 +43,7 @@ from remit.policies import (
     rate_limit,
 )
 from remit.store.memory import MemoryStore
+from remit.testing import Overrides, assert_available, assert_hidden, assert_unavailable, semantic
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output
 
 
@@ -111,6 +114,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("exposure", {"mcp": "view:panel.**"}, "patterns are a collection"),
     ("exposure", {"mcp": 7}, "patterns are a collection of texts, not int"),
     ("exposure", {"mcp": [7]}, "a pattern is text, not int"),
+    ("policies", b"x", "policies=…) takes several policies, not bytes"),
     ("clock", 7, "clock=…) takes a Clock, not int"),
     ("limits", {"denials": 1}, "limits=…) takes limits, not dict"),
     ("guard", 7, "guard= is a synchronous function"),
@@ -183,6 +187,15 @@ MADE: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: Authority.load(7), TypeError, "Authority.load takes a path, or beside="),  # type: ignore[arg-type]
     (lambda: Authority.load(beside=7), TypeError, "do  Authority.load(beside=__file__)"),  # type: ignore[arg-type]
     (lambda: compile_app(7), TypeError, "takes the path of the program, not int\n  do  compile_app(__file__)"),  # type: ignore[arg-type]
+    (lambda: Unavailable(None), TypeError, "Unavailable(reason) says in text why, not NoneType"),  # type: ignore[arg-type]
+    (lambda: Refused(None), TypeError, "Refused(reason) says in text why, not NoneType"),  # type: ignore[arg-type]
+    (lambda: Refused("no", outcome="x"), ValueError, "Refused(outcome=…): 'x' is none of"),
+    (lambda: Overrides(None), TypeError, "Overrides(authority, …) needs an Authority"),  # type: ignore[arg-type]
+    (lambda: semantic("x"), TypeError, "semantic takes a snapshot or several events, not str"),  # type: ignore[arg-type]
+    (lambda: semantic(7), TypeError, "semantic takes a snapshot or several events, not int"),  # type: ignore[arg-type]
+    (lambda: assert_available(None, "view:a.b"), TypeError, "assert_available takes what lists capabilities"),  # type: ignore[arg-type]
+    (lambda: assert_unavailable(7, "view:a.b"), TypeError, "assert_unavailable takes what lists"),  # type: ignore[arg-type]
+    (lambda: assert_hidden(Panel, Panel.press), TypeError, "a snapshot, not the class Panel"),  # type: ignore[arg-type]
     (lambda: Denied(by=OPERATOR, reason=7), TypeError, "deny(reason=…) is text, not int"),  # type: ignore[arg-type]
 ]
 
@@ -216,6 +229,13 @@ def test_a_number_of_calls_that_is_none_is_told_as_it_was_written(places: tuple[
 
 
 NOBODY: Any = "agent"
+NONE: Any = []
+
+
+def meta(surface: Surface, **given: Any) -> Any:
+    return surface.connect(AGENT).toolset(mode="meta", **given)
+
+
 TEXT: Any = "view:panel.press"
 ASKED: list[tuple[Callable[[Surface], object], type[Exception], str]] = [
     (lambda surface: surface.cancel("x", NOBODY), TypeError, "'agent' is no Consumer\n  do  give who is asking"),
@@ -225,6 +245,16 @@ ASKED: list[tuple[Callable[[Surface], object], type[Exception], str]] = [
     (lambda surface: surface.reinstate(capability=7), TypeError, "7 names no capability"),  # type: ignore[arg-type]
     (lambda surface: surface.subscribe(print, types=["mounted"]), ValueError, "'mounted' is none of surface-changed,"),  # type: ignore[list-item]
     (lambda surface: surface.audit(types=["mounts"]), ValueError, "audit(types=…): 'mounts' is none of invocation,"),
+    (lambda surface: surface.audit(types=0), TypeError, "audit(types=…): types is a collection, not int"),  # type: ignore[arg-type]
+    (lambda surface: surface.audit(invocation=0), TypeError, "audit(invocation=…) is the id of one invocation"),  # type: ignore[arg-type]
+    (lambda surface: surface.subscribe(print, types=0), TypeError, "subscribe(types=…): types is a collection,"),  # type: ignore[arg-type]
+    (lambda surface: surface.connect(AGENT).toolset(waits="no"), TypeError, "toolset(waits=…) takes True or"),  # type: ignore[call-overload]
+    (lambda surface: meta(surface, budget=""), TypeError, "budget is a number of bytes, not str"),
+    (lambda surface: meta(surface, budget=True), TypeError, "budget is a number of bytes, not bool"),
+    (lambda surface: meta(surface, prefixes=0), TypeError, "prefixes is a collection of texts, not int"),
+    (lambda surface: meta(surface, prefixes=[0]), TypeError, "an entry of prefixes is text, not int"),
+    (lambda surface: meta(surface).call(NONE, {}), TypeError, "call(name, …) takes the name of a tool"),
+    (lambda surface: surface.connect(AGENT).toolset().call(NONE, {}), TypeError, "as it was listed, not list"),
     (lambda surface: surface.audit_to(print), TypeError, "takes what has write(entry), plain or async, not builtin"),  # type: ignore[arg-type]
     (lambda surface: surface.audit_to(Half), TypeError, "plain or async, not the class Half"),  # type: ignore[arg-type]
     (lambda surface: surface.set_route(7), TypeError, "set_route(path) takes text such as"),  # type: ignore[arg-type]

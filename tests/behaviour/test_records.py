@@ -670,3 +670,31 @@ def test_the_record_may_neither_vary_nor_be_withheld() -> None:
             return RecordSet(ids=[])
 
     assert "may_vary= names 'record'" in declared(lambda: authority_of(Rows)).rule
+
+
+class Shipments(Component, type="shipments.list"):
+    """The shipments on this page."""
+
+    @action(record="shipment")
+    def send(self, shipment: str) -> None:
+        """Send a shipment."""
+
+    @send.records
+    def reachable(self, ctx: ReadContext) -> RecordSet:
+        return RecordSet(ids=["a"])
+
+
+@pytest.mark.requirement("6.12-unknown-keys")
+async def test_an_unknown_key_beside_the_record_is_answered_with_every_key_that_may_be_sent() -> None:
+    surface = opened(authority_of(Orders, Shipments))
+    surface.mount(Orders({"a": ""}))
+    surface.mount(Shipments())
+    agent = surface.connect(AGENT)
+    for capability, wrong, told in (
+        (Orders.update_note, "row", "unknown key row; allowed: record, note"),
+        (Orders.update_note, "nota", "unknown key nota; did you mean note?"),
+        (Shipments.send, "row", "unknown key row; allowed: record"),
+        (Shipments.send, "recrod", "unknown key recrod; did you mean record?"),
+    ):
+        refused = failed(await agent.call(capability, {"record": "a", wrong: "b"}), "INVALID_INPUT")
+        assert refused.details["issues"] == [{"path": wrong, "message": told}]

@@ -46,7 +46,9 @@ class Confirmations:
         """Approve this exact call, once, for the window to spend it.
 
         `decider` is the authenticated person: the principal, or with an approver whoever holds that grant. `digest` is
-        that of the view the person was shown.
+        that of the view the person was shown: where the request has moved to another mount since, it is another, and
+        this is `WrongDigest` (SPEC 7.2, 7.12). Without it the request is approved as it stands now, for the same
+        effective input, whatever mount it is for: for code that has just read the view itself.
 
         `standing` approves for the session, too, where the view's `standing` offers that: for 15 minutes and 10 further
         calls nobody is asked about the same call of the same consumer. It names the fields whose values may then vary

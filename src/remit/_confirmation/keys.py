@@ -25,10 +25,9 @@ class ConfirmationKeys:
     __slots__ = ("_active", "_secrets", "development")
 
     def __init__(self, active: str, keys: Mapping[str, bytes | str], *, development: bool = False) -> None:
-        if active not in keys:
-            raise ValueError(f"the active key {q(active)} is not among the keys")
+        check_by_kid("ConfirmationKeys", active, keys)
         self._active = active
-        self._secrets: Mapping[str, bytes] = MappingProxyType({kid: _secret(kid, key) for kid, key in keys.items()})
+        self._secrets: Mapping[str, bytes] = MappingProxyType({kid: secret_of(kid, key) for kid, key in keys.items()})
         self.development = development
 
     @classmethod
@@ -52,9 +51,10 @@ class ConfirmationKeys:
         Every other one is dropped: what was asked with it is answered like a request for another call. A `kid` that is
         there already is a ValueError.
         """
+        _check_kid(kid)
         if kid in self._secrets:
             raise ValueError(f"there is a key {q(kid)} already")
-        held = {self._active: self._secrets[self._active], kid: _secret(kid, key)}
+        held = {self._active: self._secrets[self._active], kid: secret_of(kid, key)}
         self._secrets, self._active = MappingProxyType(held), kid
 
     def secret(self, kid: str) -> bytes | None:
@@ -71,10 +71,35 @@ def refuse_lasting(where: str, do: str) -> DefinitionError:
     return DefinitionError(DefinitionCode.INVALID_DEFINITION, where, rule, do=do)
 
 
-def _secret(kid: str, key: bytes | str) -> bytes:
-    if not isinstance(kid, str) or not kid:
-        raise ValueError("a key has a name, its kid")
-    raw = key.encode() if isinstance(key, str) else key
-    if not isinstance(raw, bytes) or len(raw) < SECRET_BYTES:
+def check_by_kid(whose: str, active: object, keys: object) -> None:
+    """Refuse what are no keys by `kid`, one of them the active one: a TypeError, or a ValueError that names the kid."""
+    if not isinstance(keys, Mapping):
+        do = f'write {whose}("k1", {{"k1": secret}})'
+        raise TypeError(f"{whose}(active, keys) takes keys by kid, not {type(keys).__name__}\n  do  {do}")
+    for kid in keys:
+        _check_kid(kid)
+    if not isinstance(active, str) or active not in keys:
+        raise ValueError(f"the active key {q(active)} is not among the keys")
+
+
+def _check_kid(kid: object) -> None:
+    if not isinstance(kid, str) or not kid.strip():
+        raise ValueError(f"a key has a name, its kid, as text: {kid!r:.80} is none")
+
+
+def secret_of(kid: str, key: object) -> bytes:
+    """The bytes of a secret; what is none, or too short, is a ValueError that names the kid."""
+    raw = bytes_of(kid, key)
+    if len(raw) < SECRET_BYTES:
         raise ValueError(f"the key {q(kid)} has fewer than {SECRET_BYTES} bytes")
     return raw
+
+
+def bytes_of(kid: str, key: object) -> bytes:
+    """The bytes that a key is given as, whatever they mean; what is no text and no bytes is a ValueError."""
+    if not isinstance(key, bytes | str):
+        raise ValueError(f"the key {q(kid)} is bytes or text, not {type(key).__name__}")
+    try:
+        return key.encode() if isinstance(key, str) else key
+    except UnicodeEncodeError:
+        raise ValueError(f"the key {q(kid)} holds a lone surrogate, which stands for no bytes") from None

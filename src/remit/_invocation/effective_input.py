@@ -103,7 +103,8 @@ def _repaired(call: Call, part: Part, plan: Plan, sent: dict[str, Json]) -> dict
     given, repairs = plan.agent_input.repair(sent, part.limits.repairs)
     # Numbers may be written shorter inside of text than they are.
     if not repairs or len(canonical(given)) > part.limits.input_bytes:
-        raise Refusal(invalid_input(plan.agent_input.issues(sent)))
+        beside = () if plan.template is None else (PARAM,)  # taken out before, and sent by the agent as every other key
+        raise Refusal(invalid_input(plan.agent_input.issues(sent, beside=beside)))
     call.repairs = repairs
     return _object(given)
 

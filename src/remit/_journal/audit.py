@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from remit._base.boundary import Json, loads
 from remit._base.clock import Clock
-from remit._base.closed import one_of
+from remit._base.closed import some_of
 from remit._journal.about import ListingCounts, Place
 from remit._journal.sinks import Sinks
 from remit._model.effects import Audit
@@ -292,9 +292,9 @@ class AuditLog:
 
         A type that there is not is a ValueError, one text instead of a collection a TypeError.
         """
-        if isinstance(types, str):
-            raise TypeError(f"types is a collection, not one text: write [{str(types)!r}]")
-        wanted = None if types is None else {one_of(AuditType, type, "audit(types=…)") for type in types}
+        if invocation is not None and not isinstance(invocation, str):
+            raise TypeError(f"audit(invocation=…) is the id of one invocation, not {type(invocation).__name__}")
+        wanted = some_of(AuditType, types, "audit(types=…)")
         return tuple(
             self._entry(raw)
             for raw in self._entries

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 from remit._base.clock import Clock
-from remit._base.closed import one_of
+from remit._base.closed import some_of
 from remit._journal.listeners import Listeners, Report
 from remit._model.event import Event, EventListener, EventType
 
@@ -70,9 +70,7 @@ class EventHub:
         `hears` is asked when the event is delivered. A coroutine function as listener is a `TypeError`, and so is one
         text instead of a collection; a type that there is not is a `ValueError`.
         """
-        if isinstance(types, str):
-            raise TypeError(f"types is a collection, not one text: write [{str(types)!r}]")
-        wanted = None if types is None else frozenset(one_of(EventType, type, "subscribe(types=…)") for type in types)
+        wanted = some_of(EventType, types, "subscribe(types=…)")
         if self._closed:
             return _nothing
         return self._listeners.add(listener, _filter(wanted, hears))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, overload
 
 from remit._base.boundary import NotJson, take
+from remit._base.closed import one_of
 from remit._model.record import COUNTED, RecordCounts, RecordId, is_record_id
 from remit.errors import Happened
 
@@ -17,6 +18,10 @@ class Unavailable:
 
     reason: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str):
+            raise TypeError(f"Unavailable(reason) says in text why, not {type(self.reason).__name__}")
+
 
 class Refused(Exception):
     """The author's own "no": returned by a precondition, returned or raised by a handler (SPEC 8.5).
@@ -26,9 +31,11 @@ class Refused(Exception):
     """
 
     def __init__(self, reason: str, /, *, outcome: Happened | str = Happened.NONE, **details: object) -> None:
+        if not isinstance(reason, str):
+            raise TypeError(f"Refused(reason) says in text why, not {type(reason).__name__}")
         super().__init__(reason)
         self.reason = reason
-        self.outcome = Happened(outcome)
+        self.outcome = one_of(Happened, outcome, "Refused(outcome=…)")
         self.details = details
 
     def shown(self) -> dict[str, object]:

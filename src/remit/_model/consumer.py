@@ -157,7 +157,7 @@ def _names(values: Iterable[str], what: str) -> frozenset[str]:
 def _chain(ids: object, what: str) -> tuple[str, ...]:
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise TypeError(f"{what} is a tuple of ids, not {type(ids).__name__}")
-    return tuple(_text(each, f"an entry of {what}") for each in ids)
+    return tuple(plain_text(each, f"an entry of {what}") for each in ids)
 
 
 def _kind(kind: object) -> ConsumerKind:
@@ -175,14 +175,15 @@ def _moment(until: object) -> datetime | None:
 def _id(id: object, whose: str) -> str:
     if not isinstance(id, str) or not id:
         raise TypeError(f"{whose} needs a non-empty id (text)")
-    return _text(id, f"the id of {whose}")
+    return plain_text(id, f"the id of {whose}")
 
 
 def _optional(text: object, what: str) -> str | None:
-    return None if text is None else _text(text, what)
+    return None if text is None else plain_text(text, what)
 
 
-def _text(text: object, what: str) -> str:
+def plain_text(text: object, what: str) -> str:
+    """The text of an id; a TypeError or ValueError that names `what` for anything that cannot be one."""
     if not isinstance(text, str):
         raise TypeError(f"{what} is text, not {type(text).__name__}")
     if found := _REFUSED.search(text):

@@ -75,6 +75,8 @@ def _explained(errors: Iterable[jsonschema_rs.ValidationError], schema: Mapping[
         keyword = error.kind.name
         if keyword == "additionalProperties":
             yield from _unknown_keys(error, schema)
+        elif keyword == "falseSchema" and [*error.schema_path] == ["additionalProperties"] and schema.get("properties"):
+            yield from _unknown(cast("dict[str, Json]", error.instance), [], list(_properties(schema, ())))
         elif keyword == "anyOf":
             yield from _no_branch(error, schema)
         elif keyword == "required":
@@ -126,9 +128,12 @@ def _listed(values: list[Json]) -> str:
 
 def _unknown_keys(error: jsonschema_rs.ValidationError, schema: Mapping[str, Json]) -> Iterator[_Found]:
     unexpected = cast("list[str]", error.kind.value)
-    known = _properties(schema, error.schema_path[:-1])
+    yield from _unknown(unexpected, error.instance_path, _properties(schema, error.schema_path[:-1]))
+
+
+def _unknown(unexpected: Iterable[str], place: list[str | int], known: list[str]) -> Iterator[_Found]:
     for key in islice(unexpected, _MAX_ISSUES):
-        yield join([*error.instance_path, key]), f"unknown key {segment(key)}; {_nearest(key, known)}", False
+        yield join([*place, key]), f"unknown key {segment(key)}; {_nearest(key, known)}", False
 
 
 def _properties(schema: Mapping[str, Json], steps: Iterable[str | int]) -> list[str]:

@@ -39,9 +39,17 @@ class Validator:
         self._plan: Plan | None = plan_of(self._schema)
         self.is_valid = self._engine.is_valid
 
-    def issues(self, value: Json) -> tuple[Issue, ...]:
-        """Name what is wrong, at most 20 problems: field, rule and allowed values, never the value; empty if valid."""
-        return issues_of(self._engine, self._schema, value)
+    def issues(self, value: Json, *, beside: tuple[str, ...] = ()) -> tuple[Issue, ...]:
+        """Name what is wrong, at most 20 problems: field, rule and allowed values, never the value; empty if valid.
+
+        `beside` are keys that whoever sent the value may send and that were taken out of it: they are named with those
+        of the schema where a key is unknown.
+        """
+        schema = self._schema
+        if beside:
+            own = schema.get("properties")
+            schema = {**schema, "properties": {**dict.fromkeys(beside, True), **(own if isinstance(own, dict) else {})}}
+        return issues_of(self._engine, schema, value)
 
     def repair(self, value: Json, most: int) -> tuple[Json, tuple[Repair, ...]]:
         """Return an invalid value repaired, and what was done; the same value and () unless that makes it valid.

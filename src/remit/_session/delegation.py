@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
@@ -18,8 +19,8 @@ from remit._base.closed import one_of
 from remit._base.digest import sha256_hex
 from remit._base.limits import Limits
 from remit._base.text import clean_line
-from remit._confirmation.keys import SECRET_BYTES, ConfirmationKeys, refuse_lasting
-from remit._model.consumer import ConsumerKind, Principal
+from remit._confirmation.keys import ConfirmationKeys, bytes_of, check_by_kid, refuse_lasting, secret_of
+from remit._model.consumer import ConsumerKind, Principal, plain_text
 from remit._model.pattern import Scope
 from remit._registry.revoked import Revoked
 from remit._session.claims import DEPTH, GRANT, ISSUER, Delegation, audience_of, claims_of, delegation_of
@@ -34,6 +35,7 @@ LEEWAY_S: Final = 5.0
 """How far the clock of whoever minted a token may be ahead; of its end nothing is given away."""
 
 ISSUED: Final = 10_000
+_LAST: Final = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _REQUIRED: Final = ["iss", "aud", "sub", "act", "scope", "nbf", "exp", "jti"]
 
 Key = Ed25519PrivateKey | Ed25519PublicKey | bytes
@@ -49,12 +51,11 @@ class Keys:
     __slots__ = ("_keys", "_signing", "active", "development")
 
     def __init__(self, active: str, keys: Mapping[str, Key | str]) -> None:
+        check_by_kid("Keys", active, keys)
         self.development = False
         self._keys = {kid: _key(kid, key) for kid, key in keys.items()}
         self.active = active
-        signing = self._keys.get(active)
-        if signing is None:
-            raise ValueError(f"the active key {active!r} is not among the keys")
+        signing = self._keys[active]
         if isinstance(signing, Ed25519PublicKey):
             raise ValueError(f"the active key {active!r} is a public key and cannot sign")
         self._signing = signing
@@ -149,16 +150,16 @@ class Delegations:
     ) -> str:
         """Sign a token; for the host only, never reachable for an agent (SPEC 11.11).
 
-        `scope` are patterns, at most `limits.scope_patterns`; `ttl` is seconds (`limits.token_s` if not given);
-        `session` narrows the token to one view. Wrong patterns are a `DefinitionError`, values of another type a
-        `TypeError`, other mistakes a `ValueError`.
+        `scope` are patterns, at most `limits.scope_patterns`; `ttl` is seconds, at least one (`limits.token_s` if not
+        given), and the token ends with the last whole second of them; `session` narrows it to one view. Wrong patterns
+        are a `DefinitionError`, values of another type a `TypeError`, other mistakes a `ValueError`.
         """
         if not isinstance(principal, Principal):
             raise TypeError(f"delegate(principal, …) takes a Principal, not {type(principal).__name__}")
-        _check_said("delegate", actor, ttl, session)
+        now = self._clock.now().timestamp()
+        _check_said("delegate", actor, ttl, session, now)
         patterns = self._few(Scope(scope))
         of_kind = one_of(ConsumerKind, kind, "delegate(kind=…)")
-        now = self._clock.now().timestamp()
         until = now + (self._limits.token_s if ttl is None else ttl)
         return self._issue(claims_of(principal.key, [actor], patterns, of_kind, session, now, until), of_kind)
 
@@ -178,7 +179,8 @@ class Delegations:
         token that is not good now is a PermissionError; what reaches further, lives longer, is for another view, or
         would be the fourth of a chain is a ValueError that says so.
         """
-        _check_said("attenuate", actor, ttl, session)
+        now = self._clock.now().timestamp()
+        _check_said("attenuate", actor, ttl, session, now)
         parent = self._good(self._read(token))
         if parent is None:
             raise PermissionError(
@@ -186,7 +188,6 @@ class Delegations:
             )
         narrowed = Scope(scope)
         patterns = self._few(narrowed)
-        now = self._clock.now().timestamp()
         _check_narrower(parent, narrowed, session)
         left = parent.expires_at - now
         if ttl is not None and ttl > left:
@@ -267,8 +268,9 @@ class Delegations:
 
     def _issue(self, claims: Mapping[str, object], kind: ConsumerKind) -> str:
         delegation = delegation_of(claims, kind)
-        if delegation is not None:
-            self._issued.put(delegation.jti, delegation)
+        if delegation is None:
+            raise ValueError("no token can say this, and its own gateway would refuse it")
+        self._issued.put(delegation.jti, delegation)
         return self._keys.sign(claims)
 
 
@@ -282,15 +284,23 @@ def _check_narrower(parent: Delegation, scope: Scope, session: str | None) -> No
         raise ValueError(f"the token reaches the view {parent.session} only, and session={session!r} is another")
 
 
-def _check_said(method: str, actor: object, ttl: object, session: object) -> None:
+def _check_said(method: str, actor: object, ttl: object, session: object, now: float) -> None:
+    """Refuse what would make a token that is none, or that has ended as soon as it is signed (SPEC 11.11)."""
     if not isinstance(actor, str) or not actor:
         raise ValueError('a delegation names its actor: actor="copilot"')
+    plain_text(actor, f"{method}(actor=…)")
     if ttl is not None and (not isinstance(ttl, int | float) or isinstance(ttl, bool)):
         raise TypeError(f"{method}(ttl=…) is a number of seconds, not {type(ttl).__name__}")
     if ttl is not None and not 0 < ttl < math.inf:
         raise ValueError("a delegation lives for more than 0 seconds, and not for ever")
+    if ttl is not None and ttl < 1:
+        raise ValueError(f"a token ends at a whole second: {method}(ttl=…) is at least 1 second, not {ttl:g}")
+    if ttl is not None and ttl >= _LAST - now:
+        raise ValueError(f"{method}(ttl=…) ends after the year 9999, and a token names the moment of its end")
     if session is not None and not isinstance(session, str):
         raise TypeError(f"{method}(session=…) is the id of a view, not {type(session).__name__}")
+    if session is not None and not session.strip():
+        raise ValueError(f"{method}(session=…) is empty: name a view by its id, or leave it out for all of them")
 
 
 def _algorithm(key: Key) -> str:
@@ -300,12 +310,15 @@ def _algorithm(key: Key) -> str:
 def _key(kid: str, key: Key | str) -> Key:
     if isinstance(key, Ed25519PrivateKey | Ed25519PublicKey):
         return key
-    raw = key.encode() if isinstance(key, str) else key
-    if raw.lstrip().startswith(b"-----BEGIN"):
+    raw = bytes_of(kid, key)
+    if not raw.lstrip().startswith(b"-----BEGIN"):
+        return secret_of(kid, raw)
+    try:
         loaded = load_pem_public_key(raw) if b"PUBLIC" in raw.split(b"\n", 1)[0] else load_pem_private_key(raw, None)
-        if isinstance(loaded, Ed25519PrivateKey | Ed25519PublicKey):
-            return loaded
-        raise ValueError(f"the key {kid!r} is not an Ed25519 key")
-    if len(raw) < SECRET_BYTES:
-        raise ValueError(f"the key {kid!r} has fewer than {SECRET_BYTES} bytes")
-    return raw
+    except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
+        raise ValueError(
+            f"the key {kid!r} cannot be read: write the whole PEM of a key without a password"
+        ) from problem
+    if isinstance(loaded, Ed25519PrivateKey | Ed25519PublicKey):
+        return loaded
+    raise ValueError(f"the key {kid!r} is not an Ed25519 key")

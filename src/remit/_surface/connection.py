@@ -96,6 +96,8 @@ class Connection:
         `mode="direct"`: one tool a capability. `mode="meta"`: three fixed tools, for views with more capabilities than
         a model should carry; `prefixes` is then the most that is shown, `budget` the bytes of one answer (SPEC 12.4).
         """
+        if waits is not None and not isinstance(waits, bool):
+            raise TypeError(f"toolset(waits=…) takes True or False, not {type(waits).__name__}")
         waits = self.consumer.kind is ConsumerKind.EMBEDDED if waits is None else waits
         if mode == "meta":
             return MetaToolset(self._port, self.consumer, waits=waits, prefixes=prefixes, budget=budget)

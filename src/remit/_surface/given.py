@@ -43,7 +43,11 @@ class Given:
 
 def policies_of(policies: object, whose: str = "Surface") -> tuple[Policy, ...]:
     """The policies as they stand; one alone, or what is no collection, is a TypeError. The chain judges each."""
-    if isinstance(policies, Policy) or isinstance(policies, str | Mapping) or not isinstance(policies, Iterable):
+    if (
+        isinstance(policies, Policy)
+        or isinstance(policies, str | bytes | bytearray | Mapping)
+        or not isinstance(policies, Iterable)
+    ):
         raise wrong("policies", "several policies", policies, "write policies=[authenticated()]", whose)
     return tuple(policies)
 

@@ -67,6 +67,8 @@ def model_call(name: str, arguments: Mapping[str, object] | None, call_id: str |
             f"call_id= is the text that a model gave to this call, not {type(call_id).__name__}\n"
             "  do  pass its text on, or leave it out"
         )
+    if not isinstance(name, str):
+        raise TypeError(f"call(name, …) takes the name of a tool, as it was listed, not {type(name).__name__}")
     return ToolCall(name=name, arguments=arguments, id=None if call_id is None else as_invocation_id(call_id))
 
 

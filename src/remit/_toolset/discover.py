@@ -25,6 +25,16 @@ _LEFT_OUT: Final = (("outputSchema",), ("inputSchema",), ("description", "title"
 Form = dict[str, object]
 
 
+def check_prefixes(prefixes: object) -> None:
+    """Refuse what are no prefixes: a TypeError that says what to write."""
+    if isinstance(prefixes, str):
+        raise TypeError(f"prefixes is a collection, not one text: write [{prefixes!r}]")
+    if prefixes is not None and not isinstance(prefixes, Collection):
+        raise TypeError(f"prefixes is a collection of texts, not {type(prefixes).__name__}")
+    if odd := [each for each in prefixes or () if not isinstance(each, str)]:
+        raise TypeError(f"an entry of prefixes is text, not {type(odd[0]).__name__}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """One part of an answer: its JSON form, and the capabilities it shows."""

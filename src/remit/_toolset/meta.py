@@ -16,7 +16,7 @@ from remit._model.request import Invocation
 from remit._toolset.calling import Person, ToolCall, answered, model_call
 from remit._toolset.definitions import Definitions
 from remit._toolset.direct import addressed, read_component
-from remit._toolset.discover import BUDGET, SMALLEST_BUDGET, Discovery
+from remit._toolset.discover import BUDGET, SMALLEST_BUDGET, Discovery, check_prefixes
 from remit._toolset.fixed import ACT, DEFINITIONS, DISCOVER, READ, Asked, Envelopes, Wanted
 from remit._toolset.pins import UNLISTED, Pin, Pins
 from remit._toolset.result import Called, ToolResult, to_result, with_details
@@ -74,8 +74,9 @@ class MetaToolset:
         limits: Limits | None = None,
         clock: Clock | None = None,
     ) -> None:
-        if isinstance(prefixes, str):
-            raise TypeError(f"prefixes is a collection, not one text: write [{prefixes!r}]")
+        check_prefixes(prefixes)
+        if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int)):
+            raise TypeError(f"budget is a number of bytes, not {type(budget).__name__}")
         if budget is not None and budget < SMALLEST_BUDGET:
             raise ValueError(f"a budget under {SMALLEST_BUDGET:,} bytes leaves no room for an answer")
         own_clock = SystemClock() if clock is None else clock

@@ -57,6 +57,8 @@ def notes(application: Application) -> Iterator[str]:
 def class_name(page: Page | None) -> str:
     """The name of the first component: that of the page it stands on."""
     words = re.findall("[a-z0-9]+", page.name.lower()) if page else []
+    if words:
+        words = [word for word in (*words[:-1], words[-1].removesuffix("page")) if word]
     return "".join(word.capitalize() for word in words or ["main"]) + "Page"
 
 

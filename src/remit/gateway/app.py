@@ -27,7 +27,7 @@ from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
 from remit._surface.belonging import Belonging
-from remit._surface.given import check_required, check_shared, policies_of
+from remit._surface.given import check_required, check_shared, policies_of, wrong
 from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
 from remit.adapters.mcp.door import PATH as DOOR_PATH
@@ -83,6 +83,7 @@ class Gateway:
         _check_policies(authority, self._policies)
         check_guard(guard)
         _check_keys(keys)
+        _check_trust(trust_traceparent)
         if procedures is not None and procedures.strict_backend:
             refuse_moved(moves_of(authority.operations, procedures))
         self._procedures = procedures
@@ -376,3 +377,9 @@ def _check_keys(keys: object) -> None:
     if keys is not None and not isinstance(keys, Keys):
         do = 'write keys=Keys("k1", {"k1": …}), or leave keys= out: then tokens live as long as the process'
         raise TypeError(f"Gateway(keys=…) takes Keys, not {type(keys).__name__}\n  do  {do}")
+
+
+def _check_trust(given: object) -> None:
+    if not isinstance(given, bool):
+        do = "leave it out unless whoever calls the doors is trusted to name the trace"
+        raise wrong("trust_traceparent", "True or False", given, do, "Gateway")

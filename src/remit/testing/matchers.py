@@ -86,7 +86,7 @@ def assert_hidden(where: Lists, capability: str | Named) -> None:
     """
     wanted = id_of(capability)
     _check_known(where, capability, wanted)
-    for listed in where.capabilities():
+    for listed in _visible(where, "assert_hidden"):
         if listed.id == wanted:
             got = "available" if listed.available else f"unavailable  reason={listed.reason!r}"
             raise AssertionError(_state(listed, "hidden", got))
@@ -114,9 +114,19 @@ def _check_known(where: Lists, capability: str | Named, wanted: str) -> None:
         )
 
 
+def _visible(where: Lists, name: str) -> tuple[Listed, ...]:
+    if isinstance(where, type) or not callable(getattr(where, "capabilities", None)):
+        what = f"the class {where.__name__}" if isinstance(where, type) else type(where).__name__
+        raise TypeError(
+            f"{name} takes what lists capabilities, a harness, a connection or a snapshot, not {what}"
+            f"\n  do  {name}(harness, …)"
+        )
+    return where.capabilities()
+
+
 def _one(where: Lists, capability: str | Named, wanted: str) -> Listed:
     named = id_of(capability)
-    visible = where.capabilities()
+    visible = _visible(where, f"assert_{wanted.partition(' ')[0]}")
     found = [listed for listed in visible if listed.id == named]
     if not found:
         listed_now = ", ".join(sorted({listed.id for listed in visible})) or "nothing"

@@ -13,7 +13,7 @@ from remit._contract.operation import OperationRecord
 from remit._model.consumer import Principal
 from remit._model.context import Context
 from remit._model.effects import Confirmation, Effect
-from remit._surface.connection import Named
+from remit._surface.connection import Named, named_id
 from remit.procedures.catalogue import BackendOperation, Catalogue, Offer
 
 Function = Callable[..., object]
@@ -66,6 +66,8 @@ class Overrides:
     __slots__ = ("_backend", "_faults", "_of", "_records")
 
     def __init__(self, authority: Authority, procedures: Catalogue | None = None) -> None:
+        if not isinstance(authority, Authority):
+            raise TypeError("Overrides(authority, …) needs an Authority: Authority.load(beside=__file__)")
         self._records = authority.operations
         self._backend = procedures
         self._of: dict[str, Override] = {}
@@ -78,7 +80,9 @@ class Overrides:
         async. It answers as a backend does: by returning JSON, or by raising BackendError. LookupError: the contract
         references no such operation.
         """
-        id = capability if isinstance(capability, str) else capability.id
+        if not callable(function):
+            raise TypeError(f"override(…, function) takes a function that answers, not {type(function).__name__}")
+        id = named_id(capability)
         name = id.removeprefix("domain:")
         if not id.startswith("domain:") or name not in self._records:
             known = ", ".join(f"domain:{each}" for each in sorted(self._records)) or "none"

@@ -18,7 +18,16 @@ def semantic(what: Snapshot | Iterable[Event]) -> object:
     surface id, version and time are left out. Of events: a list in their order, where `registration-1`,
     `invocation-2` and so on stand for opaque ids, numbered as they first appear; ids a caller chose stay.
     """
-    return _snapshot(what) if isinstance(what, Snapshot) else _events(what)
+    if isinstance(what, Snapshot):
+        return _snapshot(what)
+    given: object = what
+    events = tuple(what) if isinstance(given, Iterable) else ()
+    if not isinstance(given, Iterable) or not all(isinstance(event, Event) for event in events):
+        raise TypeError(
+            f"semantic takes a snapshot or several events, not {type(what).__name__}"
+            "\n  do  semantic(harness.surface.snapshot(consumer))"
+        )
+    return _events(events)
 
 
 def _snapshot(snapshot: Snapshot) -> dict[str, object]:

@@ -183,6 +183,12 @@ def test_what_no_token_may_say_is_refused_when_it_is_minted() -> None:
         ({"ttl": True}, TypeError, "not bool"),
         ({"ttl": float("inf")}, ValueError, "not for ever"),
         ({"ttl": float("nan")}, ValueError, "more than 0 seconds"),
+        ({"ttl": 0.3}, ValueError, "delegate(ttl=…) is at least 1 second, not 0.3"),
+        ({"ttl": 1e300}, ValueError, "delegate(ttl=…) ends after the year 9999"),
+        ({"ttl": 10**400}, ValueError, "delegate(ttl=…) ends after the year 9999"),
+        ({"actor": "\x00"}, ValueError, "delegate(actor=…) holds U+0000"),
+        ({"actor": "\ud800"}, ValueError, "delegate(actor=…) holds U+D800"),
+        ({"session": " "}, ValueError, "delegate(session=…) is empty"),
         ({"session": 7}, TypeError, "delegate(session=…) is the id of a view, not int"),
         ({"kind": "http"}, ValueError, "delegate(kind=…): 'http' is none of embedded, mcp"),
     ],
@@ -191,6 +197,41 @@ def test_what_a_token_says_is_judged_when_it_is_minted(said: dict[str, Any], kin
     whole: dict[str, Any] = {"principal": PERSON, "actor": "agent", "scope": ["view:**"], **said}
     with pytest.raises(kind) as refused:
         delegations().mint(whole.pop("principal"), **whole)
+    assert told in str(refused.value)
+
+
+@pytest.mark.requirement("11.11-what-a-token-says-is-judged")
+@pytest.mark.parametrize("ttl", [1, 1.5, 250_000_000_000])
+def test_a_token_that_is_minted_or_narrowed_is_one_that_is_good(ttl: float) -> None:
+    issuer = delegations()
+    token = issuer.mint(PERSON, actor="agent", scope=["view:**"], ttl=ttl)
+    assert issuer.verify(token) is not None
+    assert issuer.verify(issuer.attenuate(token, actor="a further one", scope=["view:**"])) is not None
+    for said, told in (({"actor": "\x00"}, "holds U.0000"), ({"ttl": 0.3}, "at least 1 second")):
+        whole: dict[str, Any] = {"actor": "a further one", "scope": ["view:**"], **said}
+        with pytest.raises(ValueError, match=told):
+            issuer.attenuate(token, **whole)
+
+
+WRONG_KEYS: list[tuple[Any, Any, type[Exception], str]] = [
+    ("k", ["k"], TypeError, "Keys(active, keys) takes keys by kid, not list"),
+    ("k", "k", TypeError, "takes keys by kid, not str"),
+    ("k", {"k": 5}, ValueError, "the key “k” is bytes or text, not int"),
+    ("k", {"k": None}, ValueError, "the key “k” is bytes or text, not NoneType"),
+    ("k", {"k": "\ud800" * 32}, ValueError, "the key “k” holds a lone surrogate"),
+    ("k", {"k": b"-----BEGIN x"}, ValueError, "the key 'k' cannot be read"),
+    ("k", {"k": b"-----BEGIN PUBLIC KEY"}, ValueError, "the key 'k' cannot be read"),
+    ("", {"": SECRET}, ValueError, "a key has a name, its kid, as text: '' is none"),
+    (5, {5: SECRET}, ValueError, "a key has a name, its kid, as text: 5 is none"),
+    ([], {"k": SECRET}, ValueError, "is not among the keys"),
+]
+
+
+@pytest.mark.requirement("14.0-arguments-are-judged")
+@pytest.mark.parametrize(("active", "keys", "kind", "told"), WRONG_KEYS)
+def test_what_are_no_keys_is_refused_by_name(active: Any, keys: Any, kind: type[Exception], told: str) -> None:
+    with pytest.raises(kind) as refused:
+        Keys(active, keys)
     assert told in str(refused.value)
 
 

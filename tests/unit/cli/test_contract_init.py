@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from remit.cli import main
-from remit.cli.found import applications
+from remit.cli.found import Page, applications
+from remit.cli.pasting import class_name
 from remit.compiler import compile_project, write_contract
 
 pytestmark = pytest.mark.timeout(300)  # starts a real server
@@ -234,6 +235,21 @@ def test_a_nicegui_application_inside_another_one_is_attached_to_the_outer_one(t
     assert "agents = attach(gateway, login=current_user, outer=app)" in blocks(printed)["attach"]
     assert "nicegui_app.storage.user" in blocks(printed)["login"]
     assert "from nicegui import app as nicegui_app" in blocks(printed)["imports"]
+
+
+@pytest.mark.requirement("13.7-init-prints-what-to-paste")
+@pytest.mark.parametrize(
+    ("function", "component"),
+    [
+        ("orders", "OrdersPage"),
+        ("orders_page", "OrdersPage"),
+        ("ordersPage", "OrdersPage"),
+        ("page_of_orders", "PageOfOrdersPage"),
+        ("page", "MainPage"),
+    ],
+)
+def test_the_component_of_a_page_says_once_that_it_is_one(function: str, component: str) -> None:
+    assert class_name(Page(name=function, top=1, line=2)) == component
 
 
 @pytest.mark.requirement("13.7-init-prints-what-to-paste")

@@ -35,6 +35,8 @@ class Half:
 
 WRONG: list[tuple[str, Any, str]] = [
     ("policies", authenticated(), "Gateway(policies=…) takes several policies, not _Authenticated"),
+    ("policies", b"x", "Gateway(policies=…) takes several policies, not bytes"),
+    ("trust_traceparent", "no", "Gateway(trust_traceparent=…) takes True or False, not str"),
     ("policies", [7], "int: no Policy"),
     ("procedures", 7, "Gateway(procedures=…) takes one catalogue of operations, not int"),
     ("decide", 7, "Gateway(decide=…) takes an async function of one request, not int"),
