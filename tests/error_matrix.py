@@ -27,6 +27,7 @@ PHASES: Final[Mapping[str, frozenset[int]]] = {
     "authorize": frozenset({6}),
     "hand_over": frozenset({6}),
     "make": frozenset({7}),
+    "stop": frozenset({8}),
     "review": frozenset({9}),
     "check": frozenset({10}),
     "confirm": frozenset({11}),

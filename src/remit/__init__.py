@@ -11,12 +11,13 @@ from remit._contract.concurrency import key, parallel
 from remit._contract.decorators import action, observation
 from remit._contract.reference import reference
 from remit._journal.audit import AuditEntry, AuditSink, AuditType
-from remit._model.answers import RecordSet, Refused, Unavailable
+from remit._model.answers import Handoff, RecordSet, Refused, Unavailable
 from remit._model.consumer import Consumer, Decider, Principal
 from remit._model.context import Context, ReadContext
 from remit._model.effects import Effect, Kind
 from remit._model.event import Event, EventType
 from remit._model.finding import FindingKind, SurfaceFinding
+from remit._model.handoff_view import HandoffState, HandoffStatus, HandoffView
 from remit._model.listing import Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.payload import Payload, PayloadPart, PayloadReader
@@ -62,6 +63,10 @@ __all__ = [
     "EventType",
     "Failed",
     "FindingKind",
+    "Handoff",
+    "HandoffState",
+    "HandoffStatus",
+    "HandoffView",
     "Happened",
     "Invocation",
     "Kind",

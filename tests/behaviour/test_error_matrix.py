@@ -17,6 +17,7 @@ from remit import (
     Component,
     Consumer,
     Failed,
+    Handoff,
     Invocation,
     Limits,
     ManualClock,
@@ -267,6 +268,20 @@ async def _() -> AgentError:
 @produces("PRECONDITION_FAILED")
 async def _() -> AgentError:
     return await backend_says(409)
+
+
+@produces("HANDOFF_REQUIRED")
+async def handed_off() -> AgentError:
+    class Desk(Component, type="desk"):
+        """A desk."""
+
+        @action(handoff=Handoff("Only you may sign", to="/sign"))
+        def sign(self) -> None:
+            """Sign."""
+
+    surface = Surface(authority_of(Desk), principal="operator")
+    surface.mount(Desk())
+    return failed(await surface.connect(AGENT).call("view:desk.sign"))
 
 
 @produces("CONFIRMATION_REQUIRED", "origin", "client")

@@ -34,7 +34,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from remit import Component, Procedures, action, observation, reference
+from remit import Component, Handoff, Procedures, action, observation, reference
 from remit import RecordSet
 from remit.policies import require_grant
 from rules import Careful, OfficeHours
@@ -132,6 +132,10 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
     def _(self, ctx):
         return RecordSet(ids=[])
 
+    @action(handoff=Handoff("Only a person signs", to="/sign"))
+    def sign(self) -> None:
+        """Sign the list."""
+
     tag = reference("domain:devices.tag", overridable=("text",))
 
     @tag.bind("text")
@@ -187,6 +191,34 @@ IDS = "Field(min_length=1, max_length=50)"
 
 TABLE = (
     # effects
+    edit(
+        "a handoff is lost: an agent does what only a person did",
+        '@action(handoff=Handoff("Only a person signs", to="/sign"))',
+        "@action",
+        "view:devices.table.sign handoff",
+        WIDENING,
+    ),
+    edit(
+        "an action becomes a handoff",
+        'doors=("embedded",))',
+        'doors=("embedded",), handoff=Handoff("By hand", to="/clear"))',
+        "view:devices.table.clear handoff",
+        NARROWING,
+    ),
+    edit(
+        "a handoff sends people elsewhere",
+        'to="/sign"',
+        'to="/elsewhere"',
+        "view:devices.table.sign handoff",
+        WIDENING,
+    ),
+    edit(
+        "a handoff has another reason",
+        '"Only a person signs"',
+        '"Signing is for people"',
+        "view:devices.table.sign handoff",
+        NEUTRAL,
+    ),
     edit(
         "a read becomes destructive",
         SEARCH,

@@ -25,6 +25,9 @@ PROVEN = {
     + "test_contract.py::test_the_limits_of_input_and_output_are_65536_and_32768_bytes_of_utf_8_and_settable",
     "output_bytes": B
     + "test_contract.py::test_the_limits_of_input_and_output_are_65536_and_32768_bytes_of_utf_8_and_settable",
+    "handoff_s": B + "test_handoffs.py::test_how_long_a_handoff_is_open_is_a_limit",
+    "handoffs_per_surface": B + "test_handoffs.py::test_as_many_are_open_as_the_limits_say",
+    "handoffs_per_consumer": B + "test_handoffs.py::test_as_many_are_open_as_the_limits_say",
     "record_id": B + "test_records.py::test_the_length_of_an_id_is_a_limit",
     "issues": B
     + "test_errors.py::test_an_unknown_key_is_refused_with_the_nearest_known_one_and_at_most_20_issues_are_told",

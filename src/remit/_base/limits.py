@@ -26,12 +26,14 @@ class Limits:
     what was shown within `known_s` counts as known. Confirmation: `decide_s`, `spend_s`, `confirmations_per_surface`,
     `confirmations_per_consumer`, `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row,
     `denial_final_s` (a denial stays final for the identical request), `standing_s`, `standing_uses` and
-    `standing_per_session` (approvals for the session). Network doors, per principal and consumer: `network_calls`,
-    `network_writes` (what does more than read) within `network_s`; 0 switches one off. Store: `store_s` (waiting for
-    its answer to a limit). Doors and sessions: `gap_s` (a view without its client), `token_s`, `scope_patterns`,
-    `correlation_id`, `events_backlog` (per listener), `streams` (per consumer), `sessions` (per process),
-    `idle_session_s`, `hold_s` (a retry waits for the person; 0: it is answered at once), `ping_s`, `hold_rounds`,
-    `stop_s` (running calls when the process stops). Blocking handlers: `threads` (per surface).
+    `standing_per_session` (approvals for the session). Handoffs: `handoff_s` (until one expires),
+    `handoffs_per_surface` and `handoffs_per_consumer` (open at once). Network doors, per principal and consumer:
+    `network_calls`, `network_writes` (what does more than read) within `network_s`; 0 switches one off.
+    Store: `store_s` (waiting for its answer to a limit). Doors and sessions: `gap_s` (a view without its client),
+    `token_s`, `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `streams` (per consumer),
+    `sessions` (per process), `idle_session_s`, `hold_s` (a retry waits for the person; 0: it is answered at once),
+    `ping_s`, `hold_rounds`, `stop_s` (running calls when the process stops). Blocking handlers: `threads` (per
+    surface).
     """
 
     component_description: int = 500
@@ -91,6 +93,10 @@ class Limits:
     standing_s: float = 900.0
     standing_uses: int = 10
     standing_per_session: int = 32
+
+    handoff_s: float = 1_800.0
+    handoffs_per_surface: int = 32
+    handoffs_per_consumer: int = 4
 
     gap_s: float = 15.0
     token_s: float = 900.0

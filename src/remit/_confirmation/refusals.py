@@ -1,5 +1,6 @@
 """How the host's side is refused: each leaves everything as it was (SPEC 7.4)."""
 
+from remit._model.handoff_view import HandoffStatus
 from remit._model.request_view import ConfirmationStatus
 
 
@@ -51,3 +52,25 @@ class TooManyStanding(RuntimeError):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"{most} standing approvals are held, the most there may be: revoke one, or approve once")
+
+
+class UnknownHandoff(LookupError):
+    """There is no handoff with this id, or not any more."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such handoff")
+
+
+class HandoffEnded(RuntimeError):
+    """The handoff is no longer pending; `status` says what became of it, and nothing changed."""
+
+    def __init__(self, status: HandoffStatus) -> None:
+        super().__init__(f"the handoff is {status.value}, not pending")
+        self.status = status
+
+
+class WrongData(ValueError):
+    """What a handoff was to be completed with is not of the declared output type; nothing changed (SPEC 11.7)."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the data is not what the capability declares to return: {why}")

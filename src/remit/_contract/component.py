@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from remit._base.text import first_paragraph
 from remit._contract.capability import Action, Capability, Method, place_of, place_of_caller
 from remit._contract.concurrency import checked_concurrency
+from remit._contract.handing import check_handoff
 from remit._contract.marks import checked_untrusted
 from remit._contract.options import (
     LIMITS,
@@ -320,6 +321,7 @@ def _judge(capability: Capability) -> None:
         checked_text(at, "description", options.description, LIMITS.capability_description)
     if isinstance(capability, Reference):
         checked_overridable(capability)
+    check_handoff(capability)
 
 
 def _check_blocking(at: Place, capability: "Method[object, ..., object]") -> None:

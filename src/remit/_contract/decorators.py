@@ -8,6 +8,7 @@ from remit._contract.capability import Action, Observation, place_of
 from remit._contract.concurrency import Concurrency
 from remit._contract.options import AuditName, ConfirmationName, Door, Options, written_options
 from remit._contract.plan import NamedPolicy
+from remit._model.answers import Handoff
 from remit._model.effects import EFFECTS_OF, Effect, Kind
 from remit._model.retry import Retry
 from remit.errors import DefinitionCode, DefinitionError
@@ -134,6 +135,7 @@ def action(
     blocking: bool = False,
     retry: Retry | None = None,
     record: str | None = None,
+    handoff: Handoff | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
     allow_names: Mapping[str, str] | None = None,
@@ -166,6 +168,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     blocking: bool = False,
     retry: Retry | None = None,
     record: str | None = None,
+    handoff: Handoff | None = None,
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
     allow_names: Mapping[str, str] | None = None,
@@ -179,6 +182,7 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     free when approving for the session (SPEC 7.9), `sensitive` fields whose values are neither shown nor kept (7.2).
     `record` makes it one for all rows of a kind: it names the parameter that is the id of the row, an agent sends it as
     `record`, and `@x.records` says which rows may be reached now (SPEC 11.6).
+    `handoff` makes it a step that only a person may do: an agent is told where, and the method never runs (SPEC 11.7).
     `untrusted`, `meta`, `input`, `output` and `allow_names` are as for observations (SPEC 3.14, 3.3, 3.5, 11.10).
     Everything is judged when the class is created, with the place.
     """

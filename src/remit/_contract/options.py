@@ -29,6 +29,7 @@ class Options:
     `timeout` and `spend_time` are seconds; `reason` says why a level is below its default; `may_vary` and `sensitive`
     name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside;
     `input` and `output` are JSON Schema instead of type hints; `record` names the parameter that is a row's id;
+    `handoff` says why only a person may do it, and where;
     `allow_names` says why a denied name is harmless.
     """
 
@@ -56,6 +57,7 @@ class Options:
     meta: object = None
     untrusted: object = False
     record: str | None = None
+    handoff: object = None
     input: object = None
     output: object = None
     allow_names: object = None

@@ -50,6 +50,21 @@ class Template:
     records: Records
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A segment of a path that one field of the effective input fills."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Handing:
+    """What makes a capability a handoff: why, and the segments of the path where the person does it (SPEC 11.7)."""
+
+    reason: str
+    segments: tuple[str | Slot, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """The lane in which calls of a capability take turns: `places` run at once (SPEC 6.6).
@@ -78,7 +93,7 @@ class Plan:
     seconds, None for the limits' own.
     `turn` is the lane, None for the pool of reads; a `blocking` handler runs in a thread; without a `retry` a failed
     call is not run again. `template` is there for folded row actions only: `agent_input` and `convert` are then of the
-    input without its record (SPEC 11.6).
+    input without its record (SPEC 11.6). `handing` is there for handoffs only, which never run (SPEC 11.7).
     """
 
     descriptor: Descriptor
@@ -114,6 +129,7 @@ class Plan:
     policies: tuple[NamedPolicy, ...]
     place: str
     template: Template | None = None
+    handing: Handing | None = None
 
     @property
     def id(self) -> str:

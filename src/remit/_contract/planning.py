@@ -77,6 +77,7 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         doors=None if doors is None else frozenset(cast("list[str]", doors)),
         policies=checked_policies(capability.at, capability.options.policies),
         template=row.template,
+        handing=row.handing,
         place=capability.at.place or declaration.at.place or "",
     )
 
@@ -124,4 +125,5 @@ def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:
         meta=cast("Mapping[str, object] | None", block.get("meta")),
         untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
         record=None if row.template is None else kind_of(row.template.parameter),
+        handoff=None if row.handing is None else row.handing.reason,
     )

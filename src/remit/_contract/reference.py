@@ -8,6 +8,7 @@ from remit._contract.capability import Capability, TextT, ValueT, check_function
 from remit._contract.concurrency import Concurrency
 from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place, checked_names, written_options
 from remit._contract.plan import NamedPolicy
+from remit._model.answers import Handoff
 from remit._model.effects import Kind
 from remit._model.ids import check_domain_id
 from remit._model.retry import Retry
@@ -112,6 +113,7 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     may_vary: Iterable[str] = (),
     sensitive: Iterable[str] = (),
     overridable: Iterable[str] = (),
+    handoff: Handoff | None = None,
     concurrency: Concurrency | None = None,
     retry: Retry | None = None,
     allow_names: Mapping[str, str] | None = None,
@@ -123,7 +125,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     who may approve; without it the principal does. `timeout` and `spend_time` are seconds. `may_vary` names fields that
     a person may leave free when approving for the session (SPEC 7.9), `sensitive` fields, bound ones too, whose values
     are neither shown nor kept (SPEC 3.3, 3.4, 7.2). `overridable` names bound fields that stay in the agent's schema,
-    optional: what the agent sends wins, else the view fills them (SPEC 10.3). Calls of one operation and
+    optional: what the agent sends wins, else the view fills them (SPEC 10.3). `handoff` makes it a step that only a
+    person may do, in the application (SPEC 11.7). Calls of one operation and
     registration take turns unless `concurrency` says otherwise; `retry` is for what is idempotent, and the backend gets
     one idempotency key for all attempts (SPEC 6.6, 6.13). `untrusted`, `meta` and `allow_names` are as for
     observations (SPEC 3.14, 3.3, 11.10).

@@ -10,6 +10,7 @@ from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration, check_untouched, declaration_of, described
 from remit._contract.concurrency import concurrency_block, concurrency_of
 from remit._contract.denied import allowed_block
+from remit._contract.handing import handing_block, handing_of
 from remit._contract.marks import marks_of, untrusted_of
 from remit._contract.operation import OperationRecord
 from remit._contract.options import (
@@ -21,7 +22,7 @@ from remit._contract.options import (
     checked_policies,
     governed,
 )
-from remit._contract.plan import NamedPolicy, Template
+from remit._contract.plan import Handing, NamedPolicy, Template
 from remit._contract.reference import Reference, checked_overridable
 from remit._contract.retrying import check_may_retry, checked_retry, retry_block
 from remit._contract.schemas import input_of, output_of
@@ -52,6 +53,7 @@ class CapabilityRow:
     output: DerivedOutput | None
     operation: OperationRecord | None
     template: Template | None = None
+    handing: Handing | None = None
 
     @property
     def capability(self) -> Capability:
@@ -154,6 +156,7 @@ def _method_row(
     block["input"] = own if template is None else with_record(capability, derived.schema, template)
     if template is not None:
         block["record"] = template.parameter
+    block |= handing_block(capability)
     block["output"] = cast(Json, schema)
     block |= marks_of(at, options, capability.effect, level.confirmation, (own, own))
     block |= untrusted_of(at, options, block["output"], notes="note" in capability.attached)
@@ -168,6 +171,7 @@ def _method_row(
         output=output,
         operation=None,
         template=template,
+        handing=handing_of(capability),
     )
 
 
@@ -206,6 +210,7 @@ def _reference_row(
     block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas, bound)
     block |= untrusted_of(at, reference.options, block["output"], notes="note" in reference.attached)
     block |= allowed_block(at, reference.options, block["input"], block["output"])
+    block |= handing_block(reference)
     return CapabilityRow(
         attribute=attribute,
         sealed=(reference,),
@@ -215,6 +220,7 @@ def _reference_row(
         input=None,
         output=None,
         operation=operation,
+        handing=handing_of(reference),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from remit._base.boundary import Json, NotJson, canonical, take
 from remit._base.limits import Limits
 from remit._base.nested import holds, with_field
+from remit._contract.handing import path_of
 from remit._contract.plan import Plan, Template
 from remit._invocation.call import Call
 from remit._model.consumer import ConsumerKey
@@ -57,6 +58,8 @@ def make(call: Call, part: Part) -> None:
     call.canonical = call.input_bytes if effective is call.input else canonical(effective)
     if plan.convert is not None:
         call.arguments = _converted(plan.convert, call.canonical)
+    if plan.handing is not None and path_of(plan.handing, effective) is None:
+        raise _failed("a bound value cannot stand in the path of the handoff", None)
 
 
 def _refuse_locked(plan: Plan, given: dict[str, Json]) -> None:
@@ -84,6 +87,8 @@ def _make_for_record(call: Call, part: Part, plan: Plan, template: Template) -> 
     call.arguments = {template.parameter: record, **_converted(plan.convert, canonical(own))}
     call.effective = {PARAM: record, **own}
     call.canonical = canonical(call.effective)
+    if plan.handing is not None and path_of(plan.handing, call.effective) is None:
+        raise Refusal(record_unavailable(), why="the record cannot stand in the path of the handoff")
 
 
 def _apart(input: dict[str, Json]) -> tuple[Json, dict[str, Json]]:

@@ -12,6 +12,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    handoff,
     identity,
     precondition,
     resolve,
@@ -33,6 +34,7 @@ class Ahead:
     resolve: resolve.Part
     authorize: authorize.Part
     effective_input: effective_input.Part
+    handoff: handoff.Known
     review: review.Part
     precondition: precondition.Part
     confirm: confirm.Known
@@ -50,6 +52,7 @@ class Parts:
     resolve: resolve.Part
     authorize: authorize.Part
     effective_input: effective_input.Part
+    handoff: handoff.Part
     review: review.Part
     precondition: precondition.Part
     confirm: confirm.Part

@@ -20,6 +20,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    handoff,
     identity,
     precondition,
     resolve,
@@ -78,6 +79,7 @@ class Pipeline:
             (authorize.authorize, parts.authorize),
             (identity.hand_over, ledger),
             (effective_input.make, parts.effective_input),
+            (handoff.stop, parts.handoff),
             (review.review, parts.review),
             (precondition.check, parts.precondition),
             (confirm.confirm, parts.confirm),
@@ -289,6 +291,7 @@ class LookAhead:
             (authorize.authorize, parts.authorize),
             (identity.would_repeat, parts.known),
             (effective_input.make, parts.effective_input),
+            (handoff.would_stop, parts.handoff),
             (review.review, parts.review),
             (precondition.check, parts.precondition),
         )

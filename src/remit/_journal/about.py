@@ -19,3 +19,9 @@ class ListingCounts(NamedTuple):
     shown: int
     unavailable: int
     hidden: int
+
+
+class Handed(NamedTuple):
+    """Which handoff an entry is about."""
+
+    id: str

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from remit._base.boundary import Json, loads
 from remit._base.clock import Clock
 from remit._base.closed import some_of
-from remit._journal.about import ListingCounts, Place
+from remit._journal.about import Handed, ListingCounts, Place
 from remit._journal.sinks import Sinks
 from remit._model.effects import Audit
 from remit._model.trace import Trace
@@ -39,6 +39,7 @@ class AuditType(StrEnum):
     SUSPENSION = "suspension"
     REVOCATION = "revocation"
     STANDING = "standing"
+    HANDOFF = "handoff"
     FAULT = "fault"
     SLOW = "slow"
 
@@ -74,13 +75,12 @@ class AuditEntry:
     """One line of the journal (SPEC 9.2).
 
     `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
-    was told, `status` what became of a confirmation request, a standing approval, a mount, a suspension or a grant,
-    `why` the true reason (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the
-    places of the input where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are
-    there at the level `full` only, as the author's redactor left them, when their canonical form has at most 8,192
-    bytes and the journal's room for payloads still holds them; `payload` says whether they are, `dropped` why something
-    is not. `component` and `instance` stand in the entries of registrations, which the other entries name by
-    `registration`. `traceparent` is the span a call was made in, `linked` if that is from outside.
+    was told, `status` what became of an approval, a handoff, a mount, a suspension or a grant, `why` the true reason
+    (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of the input
+    where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at `full` only,
+    as the redactor left them, when each has at most 8,192 canonical bytes and the journal still has room; `payload`
+    says whether they are, `dropped` why something is not. `component` and `instance` stand in entries of
+    registrations, which others name. `traceparent` is the span a call was made in, `linked` if that is from outside.
     """
 
     sequence: int
@@ -100,6 +100,7 @@ class AuditEntry:
     tenant: str | None = None
     decider: str | None = None
     confirmation: str | None = None
+    handoff: str | None = None
     status: str | None = None
     code: ErrorCode | None = None
     why: str | None = None
@@ -156,7 +157,7 @@ class _Payload(NamedTuple):
         return len(self.input or b"") + len(self.output or b"")
 
 
-About: TypeAlias = Place | ListingCounts | Trace
+About: TypeAlias = Place | ListingCounts | Trace | Handed
 _NO_PAYLOAD: Final = _Payload()
 
 
@@ -347,6 +348,7 @@ class AuditLog:
             tenant=tenant,
             decider=raw.decider,
             confirmation=raw.confirmation,
+            handoff=raw.about.id if isinstance(raw.about, Handed) else None,
             status=raw.status,
             code=raw.code,
             why=raw.why,

@@ -1,7 +1,7 @@
 """What application code answers to remit's questions."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, overload
 
 from remit._base.boundary import NotJson, take
@@ -21,6 +21,19 @@ class Unavailable:
     def __post_init__(self) -> None:
         if not isinstance(self.reason, str):
             raise TypeError(f"Unavailable(reason) says in text why, not {type(self.reason).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """A step that only a person may do: `@action(handoff=Handoff("Customers enter cards", to="/orders/{order}/pay"))`.
+
+    An agent is told of it and never runs it, whatever anybody approves (SPEC 11.7). `reason` says why, on one line of
+    at most 200 characters; `to` is where the person goes: a path of the application's own origin, in which a segment
+    may be `{name}`: the record's parameter, or a field that the view fills. Both are judged when the class is created.
+    """
+
+    reason: str
+    to: str = field(kw_only=True)
 
 
 class Refused(Exception):

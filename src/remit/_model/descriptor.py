@@ -19,7 +19,8 @@ class Descriptor:
     the effective level: `always` for a grave effect that is required. `meta` is the author's own JSON, which nothing
     here reads; `untrusted` says that output and note hold text from outside the organisation, or names the fields of
     the output that do (SPEC 3.3, 3.14). `record` is the kind of rows that a folded template acts on, None for
-    everything else; then the input has a required property `record`, their id (SPEC 11.6).
+    everything else; then the input has a required property `record`, their id (SPEC 11.6). `handoff` says why only a
+    person may do it, None for what an agent may (SPEC 11.7).
     """
 
     id: CapabilityId
@@ -40,6 +41,7 @@ class Descriptor:
     meta: Mapping[str, object] | None = None
     untrusted: Untrusted = False
     record: str | None = None
+    handoff: str | None = None
 
     @property
     def own_schema(self) -> Mapping[str, object]:

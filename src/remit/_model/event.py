@@ -21,6 +21,8 @@ class EventType(StrEnum):
     INVOCATION_SETTLED = "invocation-settled"
     CONFIRMATION_REQUESTED = "confirmation-requested"
     CONFIRMATION_RESOLVED = "confirmation-resolved"
+    HANDOFF_REQUESTED = "handoff-requested"
+    HANDOFF_RESOLVED = "handoff-resolved"
     LOST = "lost"
 
 

@@ -75,6 +75,8 @@ class Listed:
             form["meta"] = descriptor.meta
         if descriptor.untrusted:
             form["untrusted"] = untrusted_to_json(descriptor.untrusted)
+        if descriptor.handoff is not None:
+            form["handoff"] = {"reason": descriptor.handoff}
         if self.scope_path:
             form["scopePath"] = list(self.scope_path)
         if self.records is not None:

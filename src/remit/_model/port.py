@@ -5,6 +5,7 @@ from typing import Protocol
 
 from remit._model.consumer import Consumer
 from remit._model.event import EventListener, EventType
+from remit._model.handoff_view import HandoffState
 from remit._model.listing import Snapshot
 from remit._model.outcome import Outcome
 from remit._model.progress import ProgressListener
@@ -50,6 +51,10 @@ class SurfacePort(Protocol):
 
     async def withdraw(self, confirmation_id: str, consumer: Consumer) -> bool:
         """End a pending request of this consumer (cancelled, cause `withdrawn`); False when there was none."""
+        ...
+
+    def handoff(self, handoff_id: str, consumer: Consumer) -> HandoffState | None:
+        """How a handoff of this consumer stands; None: unknown id, another's, or out of its reach now."""
         ...
 
     def cancel(self, invocation_id: str, consumer: Consumer) -> bool:

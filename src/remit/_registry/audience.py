@@ -1,4 +1,4 @@
-"""Who may hear an event: agents hear of the surface as they see it, and of their own calls and requests (SPEC 9.1)."""
+"""Who may hear an event: agents hear of the surface as they see it, and of what is their own (SPEC 9.1)."""
 
 from collections.abc import Callable
 
@@ -12,6 +12,8 @@ _OWN = frozenset(
         EventType.INVOCATION_SETTLED,
         EventType.CONFIRMATION_REQUESTED,
         EventType.CONFIRMATION_RESOLVED,
+        EventType.HANDOFF_REQUESTED,
+        EventType.HANDOFF_RESOLVED,
     }
 )
 

@@ -139,13 +139,13 @@ def see_nothing(viewer: Viewer) -> Sight:
     return Sight(state=State.HIDDEN, why="no such capability", votes=votes)
 
 
-def may_reach(capability_id: str, place: str, viewer: Viewer) -> bool:
+def may_reach(capability_id: str, place: str, viewer: Viewer, doors: frozenset[str] | None = None) -> bool:
     """Whether exposure and scope let this consumer reach the id in this place, mounted or not (SPEC 6.5).
 
-    Used for what is no longer mounted; a capability's own `doors` have gone with it. What is suspended is hidden; a
-    suspended consumer has been refused before.
+    Used for what is no longer mounted; a capability's own `doors` have gone with it, unless who asks has kept them.
+    What is suspended is hidden; a suspended consumer has been refused before.
     """
-    off = _out_of_reach(capability_id, None, viewer)
+    off = _out_of_reach(capability_id, doors, viewer)
     return off is None or (off is _OUT_OF_SCOPE and _in_region(place, viewer))
 
 
@@ -214,7 +214,8 @@ def _availability(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sigh
     if plan.operation is not None and plan.operation in viewer.site.moved:
         return _unavailable("contract-moved", viewer, votes)
     if plan.descriptor.confirmation.rank >= Confirmation.REQUIRED.rank and not viewer.site.can_confirm():
-        return _unavailable("nobody can confirm", viewer, votes)
+        if plan.handing is None:  # nobody is asked about what never runs
+            return _unavailable("nobody can confirm", viewer, votes)
     if plan.available is not None:
         return _predicate(bound, viewer, votes)
     return Sight(state=State.AVAILABLE, votes=votes) if votes else AVAILABLE

@@ -1,9 +1,11 @@
-"""What one subscription of a consumer lets through (SPEC 2.6, 9.1)."""
+"""What one consumer is told: its subscriptions, and how its handoffs stand (SPEC 2.6, 9.1, 11.7)."""
 
 from collections.abc import Callable
 
+from remit._invocation import handoff
 from remit._model.consumer import Consumer
 from remit._model.event import Event, EventType
+from remit._model.handoff_view import HandoffState
 from remit._registry.audience import hears
 from remit._surface.wiring import Wired
 from remit.errors import Refusal
@@ -27,6 +29,15 @@ def audience_of(consumer: Consumer, parts: Wired) -> Callable[[Event], bool]:
         return hears(event, consumer.key, moved)
 
     return heard
+
+
+def standing_of(handoff_id: object, consumer: Consumer, parts: Wired) -> HandoffState | None:
+    """How a handoff stands for this consumer; None once the person has gone, too."""
+    try:
+        viewer = parts.viewers.of(consumer)
+    except Refusal:
+        return None
+    return handoff.standing(parts.desk, handoff_id, viewer)
 
 
 def _version(consumer: Consumer, parts: Wired) -> str | None:

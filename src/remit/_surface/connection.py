@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Literal, Protocol, overload, runtime_checkable
 
 from remit._model.consumer import Consumer, ConsumerKind, check_consumer
+from remit._model.handoff_view import HandoffState
 from remit._model.listing import Listed
 from remit._model.outcome import Outcome
 from remit._model.port import SurfacePort
@@ -67,6 +68,13 @@ class Connection:
             trace=trace,
         )
         return await self._port.invoke(request, self.consumer, timeout=timeout, progress=progress)
+
+    def handoff(self, id: str) -> HandoffState | None:
+        """How the handoff of HANDOFF_REQUIRED stands, and what it gave; None: unknown id, or another consumer's.
+
+        Runs nothing, so it may be asked again and again; `subscribe` tells of `handoff-resolved` (SPEC 11.7).
+        """
+        return self._port.handoff(id, self.consumer)
 
     @overload
     def toolset(self, *, mode: Literal["direct"] = "direct", waits: bool | None = None) -> Toolset: ...

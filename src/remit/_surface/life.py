@@ -91,6 +91,7 @@ class Life:
         for registration in self._parts.registry.in_order():
             self.registrar.unmount(registration, cause)
         self._parts.broker.end_all(cause)
+        self._parts.desk.end_all()
         self._parts.hub.close()
 
     def no_call(self, wanted: Invocation | None, error: AgentError, consumer: Consumer | None) -> Failed:

@@ -8,6 +8,7 @@ from remit._base.closed import one_of
 from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.confirmations import Confirmations
+from remit._confirmation.handoff import Handoffs
 from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
@@ -18,6 +19,7 @@ from remit._model.consumer import Consumer, check_consumer
 from remit._model.effects import Effect
 from remit._model.event import EventListener, EventType
 from remit._model.finding import SurfaceFinding
+from remit._model.handoff_view import HandoffState
 from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
 from remit._model.listing import Snapshot
 from remit._model.outcome import Outcome
@@ -30,7 +32,7 @@ from remit._policy.policy import Policy
 from remit._registry.entered import Within
 from remit._registry.wanted import Wanted
 from remit._surface.asked import check_kind, check_sink, route_of
-from remit._surface.audience import audience_of
+from remit._surface.audience import audience_of, standing_of
 from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
@@ -115,6 +117,11 @@ class Surface:
     def confirmations(self) -> Confirmations:
         """What waits for a person, and the only way to decide it."""
         return self._parts.broker.confirmations
+
+    @property
+    def handoffs(self) -> Handoffs:
+        """The steps that wait for the person to do them, and the only way to say how they ended (SPEC 11.7)."""
+        return self._parts.desk.handoffs
 
     def mount(  # noqa: PLR0913 - SPEC 4.1 fixes these keywords
         self,
@@ -268,6 +275,12 @@ class Surface:
         """End a pending request of this consumer; not a denial (SPEC 7.5)."""
         check_consumer(consumer)
         return await self._parts.broker.withdraw(confirmation_id, consumer.key)
+
+    def handoff(self, handoff_id: str, consumer: Consumer) -> HandoffState | None:
+        """How a handoff of this consumer stands; None: unknown id, another's, or out of its reach now (SPEC 11.7)."""
+        self._belongs.check_thread()
+        check_consumer(consumer)
+        return standing_of(handoff_id, consumer, self._parts)
 
     def cancel(self, invocation_id: str, consumer: Consumer) -> bool:
         """Cancel a running call of this consumer."""

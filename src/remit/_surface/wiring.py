@@ -12,6 +12,7 @@ from remit._base.boundary import Json, canonical
 from remit._base.digest import keyed_hex
 from remit._base.threads import Threads
 from remit._confirmation.broker import Broker
+from remit._confirmation.handoff import HandoffDesk
 from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import RequestRecord
 from remit._contract.moved import Move, moves_of, refuse_moved
@@ -23,6 +24,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    handoff,
     identity,
     precondition,
     resolve,
@@ -75,6 +77,11 @@ class Wired:
     guarded: Guarded
     shown: Shown
     revoked: Revoked
+
+    @property
+    def desk(self) -> HandoffDesk:
+        """What holds the handoffs."""
+        return self.parts.handoff.desk
 
 
 class Errands:
@@ -181,6 +188,7 @@ class _Joined:
         clock, limits = self.given.clock, self.given.limits
         contract_hash = self.given.authority.hash
         ledger = Ledger(limits, clock)
+        desk = HandoffDesk(self.surface_id, clock, limits, self.hub, self.audit)
         return Parts(
             envelope=envelope.Part(limits),
             ledger=ledger,
@@ -197,6 +205,7 @@ class _Joined:
             ),
             authorize=authorize.Part(clock, self._network()),
             effective_input=effective_input.Part(self.entered, limits, self.probing.missed_record),
+            handoff=handoff.Part(desk, secrets.token_bytes(KEY_BYTES), contract_hash),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
             confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash, limits),
@@ -243,6 +252,7 @@ class _Joined:
             ),
             authorize=authorize.Part(parts.clock),
             effective_input=replace(parts.effective_input, missed=self.probing.would_miss_record),
+            handoff=handoff.Known(parts.handoff, parts.clock, limits),
             review=parts.review,
             precondition=parts.precondition,
             confirm=confirm.Known(self.entered, self.given.authority.hash, self.broker.standings.covering),

@@ -109,12 +109,14 @@ def define(descriptor: Descriptor, *, asks: bool = False) -> Definition:
 
 
 def prefix(descriptor: Descriptor, *, asks: bool = False) -> str:
-    """`[view · local-state]`, `[domain · destructive · requires confirmation]`: plane, effect, confirmation."""
+    """`[view · local-state]`, `[domain · destructive · requires confirmation]`: plane, effect, a person's part."""
     parts = [descriptor.plane, descriptor.effect.value]
     if asks or descriptor.confirmation.rank >= Confirmation.REQUIRED.rank:
         parts.append("requires confirmation")
     elif descriptor.confirmation is Confirmation.OPTIONAL:
         parts.append("may require confirmation")
+    if descriptor.handoff is not None:
+        parts.append("only a person does it")
     return f"[{' · '.join(parts)}]"
 
 

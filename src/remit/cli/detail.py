@@ -30,6 +30,7 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     yield "effect", f"{line.effect}, {_said(block, 'idempotent')}, {_said(block, 'reversible')}"
     yield "confirmation", f"{line.confirmation}; {line.decides}" if line.decides != "-" else line.confirmation
     yield "lowered", line.reason or ""
+    yield "a person does it", _handoff(block)
     for door, by in line.doors.items():
         yield f"door {door}", by
     if not line.doors:
@@ -76,6 +77,11 @@ def _shape(schema: Json) -> str:
 def _allowed(block: Block) -> Iterator[tuple[str, Json]]:
     allowed = block.get("allow_names")
     yield from allowed.items() if isinstance(allowed, dict) else ()
+
+
+def _handoff(block: Block) -> str:
+    handoff = block.get("handoff")
+    return f"at {handoff['to']}: {handoff['reason']}" if isinstance(handoff, dict) else ""
 
 
 def _said(block: Block, field: str) -> str:

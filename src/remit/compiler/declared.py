@@ -8,9 +8,11 @@ from remit._base.text import first_paragraph
 from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration
 from remit._contract.concurrency import Key, Parallel, concurrency_block
+from remit._contract.handing import handoff_block
 from remit._contract.options import Options
 from remit._contract.reference import Reference
 from remit._contract.retrying import retry_block
+from remit._model.answers import Handoff
 from remit._model.retry import Retry
 
 # Everything an author may write but the policies: they are objects, and only the import pass sees them.
@@ -57,6 +59,8 @@ def normal_option(name: str, value: object) -> object:
         return concurrency_block(value)
     if isinstance(value, Retry):
         return retry_block(value)
+    if isinstance(value, Handoff):
+        return handoff_block(value)
     if name in _SETS and value is not None and not isinstance(value, bool):
         return sorted({str(each) for each in cast("list[object]", list(cast("tuple[object, ...]", value)))})
     return value

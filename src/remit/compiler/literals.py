@@ -6,11 +6,12 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from remit._contract.concurrency import Key, Parallel, key, parallel
+from remit._model.answers import Handoff
 from remit._model.retry import Retry
 from remit.compiler.graph import External, Graph, Local
 from remit.compiler.source import Many, Scope
 
-Setting: TypeAlias = Key | Parallel | Retry
+Setting: TypeAlias = Handoff | Key | Parallel | Retry
 Plain: TypeAlias = "str | int | float | bool | None | Setting | list[Plain] | dict[str, Plain]"
 # remit's own makers of values: with literals they are as good as literals.
 _MAKERS: Final[Mapping[str, Callable[..., Setting]]] = MappingProxyType(
@@ -19,6 +20,8 @@ _MAKERS: Final[Mapping[str, Callable[..., Setting]]] = MappingProxyType(
         "remit._contract.concurrency.key": key,
         "remit.parallel": parallel,
         "remit._contract.concurrency.parallel": parallel,
+        "remit.Handoff": Handoff,
+        "remit._model.answers.Handoff": Handoff,
         "remit.Retry": Retry,
         "remit._model.retry.Retry": Retry,
     }
@@ -37,7 +40,8 @@ class NotLiteral(Exception):
 def literal(graph: Graph, scope: Scope, expression: ast.expr, depth: int = 0) -> Plain:
     """The value of a literal, of literals joined by `+`, of a dict of them, or of a name bound once to such.
 
-    Tuples are lists. `key(…)`, `parallel(…)` and `Retry(…)` of remit count as literals when what they hold does.
+    Tuples are lists. `key(…)`, `parallel(…)`, `Retry(…)` and `Handoff(…)` of remit count as literals when what they
+    hold does.
     """
     if depth > _DEPTH:
         raise NotLiteral("a constant that refers to itself")

@@ -7,6 +7,7 @@ from typing import Final
 
 from remit._base.text import first_paragraph
 from remit._contract.concurrency import checked_concurrency
+from remit._contract.handing import checked_handoff
 from remit._contract.options import Place
 from remit._contract.retrying import checked_retry
 from remit._contract.schemas import checked_input, checked_output
@@ -46,6 +47,7 @@ _OPTION_DEFAULTS: Final[dict[str, Plain]] = {
 _CHECKED: Final[dict[str, Callable[[Place, object], object]]] = {
     "concurrency": checked_concurrency,
     "retry": checked_retry,
+    "handoff": checked_handoff,
     "input": checked_input,
     "output": checked_output,
 }

@@ -198,6 +198,17 @@ def _record(before: Json, after: Json) -> Classes:
     return NARROWING if before is None else WIDENING if after is None else UNKNOWN
 
 
+def _handoff(before: Json, after: Json) -> Classes:
+    """Without a handoff an agent runs what only a person did; with one it does less.
+
+    Another place sends people elsewhere, which nobody has looked at; another reason is words.
+    """
+    if before is None or after is None:
+        return WIDENING if after is None else NARROWING
+    old, new = (each.get("to") if isinstance(each, dict) else None for each in (before, after))
+    return NEUTRAL if old == new else WIDENING
+
+
 def _untrusted(before: Json, after: Json) -> Classes:
     """A mark that is lost is wider: text from outside passes as the application's own (SPEC 3.14)."""
     if before is True or after is True:
@@ -268,6 +279,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "sensitive": _fewer_is_wider,
         "redact": _true_is_narrower,
         "record": _record,
+        "handoff": _handoff,
         "untrusted": _untrusted,
         "meta": _neutral,
         "allow_names": _allowed_names,

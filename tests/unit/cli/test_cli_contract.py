@@ -242,6 +242,31 @@ def test_inspect_shows_of_which_rows_an_action_is_and_the_contract_names_the_rec
     assert ran.exit_code == 2 and "record= is the expression" in ran.stderr
 
 
+@pytest.mark.requirement("13.1-inspect-shows", "11.7-in-the-contract")
+def test_inspect_shows_where_a_person_does_it_and_the_contract_holds_it(root: Path) -> None:
+    row = (
+        '    @action(handoff=Handoff("By hand", to="/sign"))\n'
+        "    def sign(self) -> None:\n"
+        '        """Sign."""\n\n'
+        '    @action(doors=("embedded",))\n'
+    )
+    app = APP.replace('    @action(doors=("embedded",))\n', row).replace(
+        "backend = P", "from remit import Handoff\nbackend = P"
+    )
+    (root / "app.py").write_text(app, encoding="utf-8")
+    [block] = [each for (_, id), each in compile_project(root).manifest.capabilities.items() if id.endswith(".sign")]
+    assert block["handoff"] == {"reason": "By hand", "to": "/sign"}
+    told = run(root, "inspect", str(block["id"])).output
+    assert "a person does it  at /sign: By hand" in told
+    for written, found in (
+        ('to=str("/sign")', "handoff= is the expression"),
+        ('to="https://elsewhere.example"', "which is no path of the application's own origin"),
+    ):
+        (root / "app.py").write_text(app.replace('to="/sign"', written), encoding="utf-8")
+        ran = run(root, "compile")
+        assert ran.exit_code == 2 and found in ran.stderr
+
+
 @pytest.mark.requirement("13.2-complete-or-exit-2")
 @pytest.mark.parametrize("mark", ["may_vary", "sensitive"])
 def test_a_computed_mark_is_a_finding(root: Path, mark: str) -> None:

@@ -17,7 +17,7 @@ from remit.compiler.drift import APART
 from remit.compiler.weigh import RULES, UNKNOWN, weigh, weigh_input, weigh_output
 
 EVERYTHING = '''
-from remit import Component, Procedures, RecordSet, Retry, action, key, observation, reference
+from remit import Component, Handoff, Procedures, RecordSet, Retry, action, key, observation, reference
 from remit.policies import require_grant
 
 backend = Procedures()
@@ -106,7 +106,7 @@ class Table(
     def put(self, given: dict) -> str:
         return given["text"]
 
-    @action(record="row")
+    @action(record="row", handoff=Handoff("By hand", to="/rows/{row}"))
     def drop(self, row: str) -> None:
         """Drop a row."""
 
@@ -148,7 +148,9 @@ class Table(
 
     label = reference("domain:devices.label", may_vary=("text",), confirmation="required")
 
-    paint = reference("domain:devices.paint", confirmation="never", reason="harmless")
+    paint = reference(
+        "domain:devices.paint", confirmation="never", reason="harmless", handoff=Handoff("By hand", to="/paint")
+    )
 '''
 
 

@@ -11,7 +11,7 @@ from remit.gateway.page_protocol.schemas import DEFINITIONS, VERBS, document
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "page-protocol.md"
 SHOWN = [
     *(f"{verb}.request" for verb in VERBS),
-    *(f"{verb}.success" for verb in ("describe", "invoke", "events")),
+    *(f"{verb}.success" for verb in ("describe", "invoke", "events", "handoff")),
     *("refusal", "error", "descriptor", "view", "event"),
     *("frame.request", "frame.answer", "frame.event"),
 ]

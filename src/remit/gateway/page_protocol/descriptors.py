@@ -88,6 +88,8 @@ def describe(id: str, listed: Listed, asks: Callable[[Descriptor], bool]) -> dic
         form["approval"] = approval
     if listed.scope_path:
         form["scopePath"] = list(listed.scope_path)
+    if descriptor.handoff is not None:
+        form["handoff"] = {"reason": descriptor.handoff}
     if listed.offscreen:
         form["offscreen"] = True
     if listed.records is not None:

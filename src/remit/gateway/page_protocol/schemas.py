@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from remit._base.boundary import Json
+from remit._model.handoff_view import HandoffStatus
 from remit.errors import ErrorCode, RetryAdvice
 
 PROTOCOL: Final = "remit/1"
@@ -197,6 +198,8 @@ _EVENT: Final[Schema] = _closed(
                 "invocation-settled",
                 "confirmation-requested",
                 "confirmation-resolved",
+                "handoff-requested",
+                "handoff-resolved",
                 "lost",
             ],
             "description": "What happened.",
@@ -238,6 +241,23 @@ _ANSWERS: Final[Mapping[str, Schema]] = {
         ("capability", "invocation", "output", "surface", "version"),
     ),
     "events": _answer({}),
+    "handoff": _answer(
+        {
+            "handoff": {"type": "string", "description": "The id that was asked about."},
+            "capability": {"type": "string", "description": "The capability id that opened it."},
+            "status": {"enum": [each.value for each in HandoffStatus], "description": "How it stands."},
+            "reason": {"type": "string", "description": "Why only a person may do it; data."},
+            "url": {"type": "string", "description": "A path of the application, where the person does it."},
+            "expires_at": {"type": "string", "description": "When it ends by itself, ISO 8601, UTC."},
+            "data": {"description": "What the application said when it was completed; data, of the output's type."},
+            "untrusted": {
+                "type": ["boolean", "array"],
+                "items": _TEXT,
+                "description": "True, or the fields of the data, that hold text from outside the organisation.",
+            },
+        },
+        ("handoff", "capability", "status", "reason", "url", "expires_at"),
+    ),
 }
 
 

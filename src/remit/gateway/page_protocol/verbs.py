@@ -78,8 +78,7 @@ class Verbs:
             case "propose":
                 return self._in_view(caller, capability_not_available("not offered"))
             case _:
-                # No handoff has been opened, so every id is one that nobody opened.
-                return self._in_view(caller, capability_not_found())
+                return self._handoff(caller, text_of(request, "handoff") or "")
 
     def stream(self, identity: Identity) -> tuple[Caller, Stream] | AgentError:
         """Begin to listen; RATE_LIMITED when this consumer has as many streams as it may."""
@@ -133,6 +132,14 @@ class Verbs:
         )
         outcome = await port.invoke(invocation, caller.consumer)
         return _settled(id, port, self._told(outcome, id, caller, port, link), registration, meant)
+
+    def _handoff(self, caller: Caller, id: str) -> Answer:
+        """How a handoff of this caller stands, in whichever of its views; every other id gets one answer."""
+        for session in caller.reach.opened():
+            state = session.surface.handoff(id, caller.consumer)
+            if state is not None:
+                return {"protocol": PROTOCOL, "ok": True, **state.to_json()}
+        return self._in_view(caller, capability_not_found())
 
     def _told(self, outcome: Outcome, id: str, caller: Caller, port: SurfacePort, link: Link) -> Outcome:
         """The outcome with what this door knows beside it: where a person decides, what a stale id means now."""
