@@ -52,7 +52,7 @@ async def test_whatever_a_try_ends_with_another_one_may_follow() -> None:
     clock = ManualClock()
     answers: list[list[dict[str, Any]]] = [
         [{"type": "http.response.start", "status": 503}, {"type": "http.response.body"}],
-        [{"type": "http.response.start", "status": "odd"}, {"type": "http.response.body"}],
+        [{"type": "http.response.start", "status": 200, "headers": [(b"x", 5)]}, {"type": "http.response.body"}],
         [{"type": "http.response.start", "status": 204}, {"type": "http.response.body"}],
     ]
 
