@@ -449,6 +449,64 @@ async def test_the_issues_of_a_backend_are_bounded_lines_with_plain_paths() -> N
     assert len(issues[1]["message"]) == 200 and "\n" not in str(issues) and "\u202e" not in str(issues)
 
 
+@pytest.mark.requirement("10.5-issues-of-locked-fields-are-not-the-agents")
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        (["region", "name"], ["name"]),
+        (["filter.city", "filter.city[0].zip", "filter", "regions"], ["filter", "regions"]),
+        (["size"], ["size"]),  # the agent may fill this one all the same
+        (["region", "region.code", "region[0]"], None),
+    ],
+)
+async def test_an_agent_is_not_told_of_issues_in_fields_that_the_view_has_locked(
+    paths: list[str], told: list[str] | None
+) -> None:
+    backend = Procedures()
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "region": {"type": "string"},
+            "size": {"type": "integer"},
+            "filter": {"type": "object", "properties": {"city": {"type": "string"}, "of": {"type": "string"}}},
+        },
+    }
+
+    @backend.operation("save", effect="server-mutation", input=schema)
+    async def save(input: dict[str, Any]) -> None:
+        """Save."""
+        raise BackendError(422, issues=[Issue(path=path, message="is wrong") for path in paths])
+
+    class Page(Component, type="page"):
+        """A page."""
+
+        save = reference("domain:save", overridable=["size"])
+
+        @save.bind("region")
+        def _region(self) -> str:
+            return "eu"
+
+        @save.bind("size")
+        def _size(self) -> int:
+            return 3
+
+        @save.bind("filter.city")
+        def _city(self) -> str:
+            return "Oslo"
+
+    surface = surface_of(Page, backend)
+    surface.mount(Page())
+    answer = await surface.connect(AGENT).call("domain:save", {"name": "a"})
+    if told is None:
+        details = failed(answer, "EXECUTION_FAILED").details
+        assert (details["reason"], details["outcome"]) == ("rejected", "none")
+        assert "issues" not in details and "region" not in str(details)
+    else:
+        assert [each["path"] for each in failed(answer, "INVALID_INPUT").details["issues"]] == told
+    assert journal(surface)[-1].why == "backend answered 422"
+
+
 @pytest.mark.requirement("10.5-what-is-declared-is-bounded-data")
 @pytest.mark.parametrize(
     ("code", "data", "declared"),

@@ -1,13 +1,14 @@
 """What a backend's answer means to an agent (SPEC 10.5)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from remit._base.boundary import SAFE_INTEGER, Json, NotJson, take
 from remit._base.limits import Limits
 from remit._base.paths import reworded
 from remit._base.text import clean_line
+from remit._contract.plan import Plan
 from remit._invocation.call import Call
 from remit._model.answers import DETAIL_BYTES
 from remit.errors import (
@@ -37,7 +38,7 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
 
     What is declared is data and bounded: 20 issues with plain paths and lines of 200 characters, a code of 80
     characters of `[A-Za-z0-9_.-]`, data of 2,048 bytes of JSON. A code or data that is not so is left out (SPEC 3.12,
-    6.12).
+    6.12). Issues of what the view fills are not the agent's, who can change nothing there (SPEC 10.3).
     """
     plan = call.live.plan
     nothing = plan.descriptor.effect.reads_only or isinstance(error, NotSent)
@@ -56,8 +57,8 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
         case 404 | 409 | 410 | 412:
             details = {} if declared is None else {"declared": declared}
             return precondition_failed("the backend's state does not allow it", {**details, "outcome": "none"})
-        case 400 | 422 if error.issues:
-            return invalid_input([_told(issue) for issue in error.issues[:_ISSUES]])
+        case 400 | 422 if issues := _of_the_agent(error.issues, plan):
+            return invalid_input([_told(issue) for issue in issues[:_ISSUES]])
         case 429:
             return rate_limited("rate", 1_000 if after_ms is None else after_ms)
         case 408 | 504:
@@ -88,6 +89,13 @@ def declared_of(error: BackendError) -> dict[str, object]:
         return {"code": code, "data": take(error.data, max_bytes=DETAIL_BYTES)[0]}
     except NotJson:
         return {"code": code}
+
+
+def _of_the_agent(issues: Sequence[Issue], plan: Plan) -> list[Issue]:
+    """The issues without those at or inside of a locked field."""
+    locked = tuple(each.path for each in plan.bindings if not each.overridable)
+    inside = tuple(f"{path}{mark}" for path in locked for mark in ".[")
+    return [issue for issue in issues if issue.path not in locked and not issue.path.startswith(inside)]
 
 
 def _told(issue: Issue) -> Issue:
