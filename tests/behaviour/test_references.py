@@ -503,7 +503,8 @@ async def test_an_agent_is_not_told_of_issues_in_fields_that_the_view_has_locked
         assert (details["reason"], details["outcome"]) == ("rejected", "none")
         assert "issues" not in details and "region" not in str(details)
     else:
-        assert [each["path"] for each in failed(answer, "INVALID_INPUT").details["issues"]] == told
+        issues = cast("list[dict[str, str]]", failed(answer, "INVALID_INPUT").details["issues"])
+        assert [each["path"] for each in issues] == told
     assert journal(surface)[-1].why == "backend answered 422"
 
 
