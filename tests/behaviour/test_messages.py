@@ -108,7 +108,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("policies", authenticated(), "policies=…) takes several policies, not _Authenticated"),
     ("policies", "authenticated", "policies=…) takes several policies, not str"),
     ("policies", 7, "policies=…) takes several policies, not int"),
-    ("procedures", [], "procedures=…) takes one catalogue of operations, not list"),
+    ("procedures", [7], "procedures=…) takes a catalogue of operations, or several, not list"),
     ("procedures", Procedures, "not the class Procedures"),
     ("exposure", ["view:panel.**"], "exposure=…) takes a mapping, not list"),
     ("exposure", {"mcp": "view:panel.**"}, "patterns are a collection"),

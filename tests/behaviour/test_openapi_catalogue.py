@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from remit import Component, DefinitionError, FindingKind, Surface, reference
 from remit.procedures.openapi import OpenAPI, Operation
-from tests.behaviour.conftest import AGENT, authority_of, output
+from tests.behaviour.conftest import AGENT, authority_of, failed, output
 from tests.unit.procedures.openapi_echo import serving
 
 BASE = "http://h.test"
@@ -313,6 +313,29 @@ def test_a_backend_that_moved_says_what_differs_and_one_that_still_fits_is_serve
     gone = Surface(authority, principal="operator", procedures=backend_of({"openapi": "3.1.0", "paths": {}}))
     (finding,) = [each for each in gone.findings() if each.kind is FindingKind.BACKEND_MOVED]
     assert "no longer offers it: the document has no GET /read" in finding.found
+
+
+@pytest.mark.requirement("10.2-the-request-is-recorded")
+async def test_a_name_that_stands_for_another_request_of_equal_schemas_has_moved() -> None:
+    def backend(request: str, **more: Any) -> OpenAPI:
+        responses = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "integer"}}}}}
+        paths = {
+            path: {method: {"summary": "Do it", "responses": responses}}
+            for method, path in (("post", "/m"), ("delete", "/everything"))
+        }
+        document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
+        return OpenAPI(document, base_url=BASE, expose={"read": Operation(request, effect="server-mutation")}, **more)
+
+    authority = authority_of(Page, procedures=backend("POST /m"))
+    assert authority.operations["read"].request == "POST /m"
+    surface = Surface(authority, principal="operator", procedures=backend("DELETE /everything"))
+    surface.mount(Page())
+    agent = surface.connect(AGENT)
+    assert failed(await agent.call("domain:read")).details["reason"] == "contract-moved"
+    (finding,) = [each for each in surface.findings() if each.kind is FindingKind.BACKEND_MOVED]
+    assert "is unavailable: contract-moved: request: POST /m → DELETE /everything" in finding.found
+    with pytest.raises(DefinitionError, match="has moved away from the contract"):
+        Surface(authority, principal="operator", procedures=backend("DELETE /everything", strict_backend=True))
 
 
 @pytest.mark.requirement("10.2-strict-backend")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, cast
 
 import pytest
@@ -12,6 +13,7 @@ from remit import (
     Consumer,
     Context,
     DefinitionError,
+    FindingKind,
     ManualClock,
     Principal,
     Procedures,
@@ -19,7 +21,10 @@ from remit import (
     reference,
 )
 from remit.errors import Issue
+from remit.gateway import Gateway
 from remit.procedures.catalogue import BackendOperation, Catalogue
+from remit.procedures.joined import JoinedCatalogue
+from remit.testing import Harness
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
 
 
@@ -623,6 +628,103 @@ async def test_a_functions_own_output_type_is_held_and_a_write_that_breaks_it_is
     surface.mount(Page())
     error = failed(await surface.connect(AGENT).call("domain:save"), "EXECUTION_FAILED")
     assert (error.details["reason"], error.details["outcome"]) == ("output-invalid", "done")
+
+
+def two_backends() -> tuple[Procedures, Procedures]:
+    """Two catalogues that list different names."""
+    first, second = Procedures(), Procedures()
+
+    @first.operation("save", effect="server-mutation")
+    async def save() -> str:
+        """Save."""
+        return "first"
+
+    @second.operation("count", effect="server-query")
+    async def count() -> str:
+        """Count."""
+        return "second"
+
+    return first, second
+
+
+class Both(Component, type="both"):
+    """Operations of two catalogues."""
+
+    save = reference("domain:save")
+    count = reference("domain:count")
+
+
+@pytest.mark.requirement("10.1-several-catalogues")
+async def test_a_surface_a_gateway_and_the_testing_kit_take_several_catalogues() -> None:
+    backends = two_backends()
+    authority = authority_of(Both, procedures=JoinedCatalogue(backends))
+    surface = Surface(authority, principal="operator", procedures=backends)
+    surface.mount(Both())
+    view = Gateway(authority, procedures=list(backends)).open_view(
+        principal=lambda: Principal("operator"), host=lambda: None, within=nullcontext, title="Both", route="/"
+    )
+    view.surface.mount(Both())
+    for agent in (surface.connect(AGENT), view.surface.connect(AGENT)):
+        assert [output(await agent.call(each)) for each in ("domain:save", "domain:count")] == ["first", "second"]
+    with Harness(authority, principal="operator", procedures=backends) as harness, harness.mount(Both()):
+        harness.override("domain:count", lambda: "overridden")
+        assert output(await harness.call(Both.save)) == "first"
+        assert output(await harness.call(Both.count)) == "overridden"
+    assert [each for each in surface.findings() if each.kind is FindingKind.BACKEND_MOVED] == []
+
+
+@pytest.mark.requirement("10.1-several-catalogues")
+def test_a_name_that_two_catalogues_list_is_an_error_that_names_both() -> None:
+    first, second = two_backends()
+    authority = authority_of(Both, procedures=JoinedCatalogue([first, second]))
+
+    @second.operation("save", effect="server-mutation")
+    async def save() -> str:
+        """Save."""
+        return "second"
+
+    for serve in (
+        lambda: Surface(authority, principal="operator", procedures=[first, second]),
+        lambda: Gateway(authority, procedures=[first, second]),
+        lambda: Harness(authority, principal="operator", procedures=[first, second]),
+    ):
+        with pytest.raises(DefinitionError) as refused:
+            serve()
+        assert refused.value.subject == "domain:save"
+        assert "procedures[0] (Procedures) and procedures[1] (Procedures)" in str(refused.value)
+
+
+@pytest.mark.requirement("10.1-several-catalogues", "10.2-strict-backend")
+def test_of_several_catalogues_only_what_a_strict_one_knows_stops_the_start() -> None:
+    class Strict(Procedures):
+        """Stops the start when it has moved."""
+
+        strict_backend = True
+
+    def shop(of: type[Procedures], name: str, kind: type) -> Procedures:
+        backend = of()
+
+        @backend.operation(name, effect="server-query")
+        async def given() -> object:
+            """Give one."""
+            return None
+
+        given.__annotations__["return"] = kind
+        return backend
+
+    authority = authority_of(
+        Both, procedures=JoinedCatalogue([shop(Strict, "save", int), shop(Procedures, "count", int)])
+    )
+    loose = [shop(Strict, "save", int), shop(Procedures, "count", str)]
+    surface = Surface(authority, principal="operator", procedures=loose)
+    surface.mount(Both())
+    assert {each.id: each.available for each in surface.connect(AGENT).capabilities()} == {
+        "domain:count": False,
+        "domain:save": True,
+    }
+    for moved in ([shop(Strict, "save", str), loose[1]], [shop(Strict, "save", int)]):
+        with pytest.raises(DefinitionError, match="moved away"):
+            Surface(authority, principal="operator", procedures=moved)
 
 
 @pytest.mark.requirement("10.10-one-id-for-all-references")

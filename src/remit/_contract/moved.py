@@ -16,7 +16,8 @@ class Move:
     """One operation that is no longer as it was recorded, for operators.
 
     With `fits` all that the contract admits is still taken, and all that the backend gives still admitted: it is served
-    as recorded. Else it is unavailable. `differences` say what changed, one line each.
+    as recorded. Else, and where a call would send another request, it is unavailable. `differences` say what changed,
+    one line each.
     """
 
     name: str
@@ -38,10 +39,10 @@ def moves_of(recorded: Mapping[str, OperationRecord], live: Catalogue | None) ->
     return tuple(found)
 
 
-def refuse_moved(moves: Iterable[Move]) -> None:
-    """Raise DefinitionError(CONTRACT_MISMATCH) when one no longer fits, as strict catalogues want it (SPEC 10.2)."""
+def refuse_moved(moves: Iterable[Move], live: Catalogue | None) -> None:
+    """Raise DefinitionError(CONTRACT_MISMATCH) when one no longer fits of which its catalogue is strict (SPEC 10.2)."""
     for move in moves:
-        if not move.fits:
+        if not move.fits and live is not None and live.strict_about(move.name):
             raise DefinitionError(
                 DefinitionCode.CONTRACT_MISMATCH,
                 f"domain:{move.name}",
@@ -58,7 +59,8 @@ def _fits(record: OperationRecord, live: BackendOperation) -> bool:
     demanded = -1 if live.confirmation is None else live.confirmation.rank
     recorded = -1 if record.confirmation is None else record.confirmation.rank
     return (
-        live.effect is record.effect
+        live.request == record.request
+        and live.effect is record.effect
         and demanded <= recorded
         and live.idempotent >= record.idempotent
         and covers(live.input_schema, record.input_schema) is Containment.YES
@@ -73,6 +75,8 @@ def _still_admitted(recorded: Mapping[str, Json] | None, live: Mapping[str, Json
 
 
 def _differences(record: OperationRecord, live: BackendOperation) -> Iterator[str]:
+    if live.request != record.request:
+        yield f"request: {record.request or '(none)'} → {live.request or '(none)'}"
     if live.effect is not record.effect:
         yield f"effect: {record.effect.value} → {live.effect.value}"
     if live.confirmation is not record.confirmation:

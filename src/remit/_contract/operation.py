@@ -13,7 +13,8 @@ from remit.procedures.catalogue import BackendOperation, operation_hash
 class OperationRecord:
     """One operation as its catalogue described it when the contract was compiled.
 
-    `hash` covers effect, confirmation, idempotence and schemas: a live operation with another hash has moved.
+    `hash` covers effect, confirmation, idempotence, schemas and `request`, which is what a call sends, None for a
+    function: a live operation with another hash has moved.
     """
 
     name: str
@@ -24,6 +25,7 @@ class OperationRecord:
     tags: tuple[str, ...]
     input_schema: Mapping[str, Json]
     output_schema: Mapping[str, Json] | None
+    request: str | None = None
     hash: str
 
     def to_json(self) -> dict[str, Json]:
@@ -37,6 +39,7 @@ class OperationRecord:
             "tags": list(self.tags),
             "input": cast(Json, self.input_schema),
             "output": cast(Json, self.output_schema),
+            **({} if self.request is None else {"request": self.request}),
             "hash": self.hash,
         }
 
@@ -52,13 +55,14 @@ def record_of(operation: BackendOperation) -> OperationRecord:
         tags=operation.tags,
         input_schema=operation.input_schema,
         output_schema=operation.output_schema,
+        request=operation.request,
         hash=operation.hash,
     )
 
 
 def record_from_json(block: Mapping[str, Json]) -> OperationRecord:
     """Read a block of the contract; KeyError, TypeError or ValueError when it is not one."""
-    output = block["output"]
+    output, request = block["output"], block.get("request")
     record = OperationRecord(
         name=_text(block["name"]),
         effect=Effect(_text(block["effect"])),
@@ -68,10 +72,16 @@ def record_from_json(block: Mapping[str, Json]) -> OperationRecord:
         tags=tuple(_text(tag) for tag in cast("list[Json]", block["tags"])),
         input_schema=_schema(block["input"]),
         output_schema=None if output is None else _schema(output),
+        request=None if request is None else _text(request),
         hash=_text(block["hash"]),
     )
     expected = operation_hash(
-        record.effect, record.confirmation, record.idempotent, record.input_schema, record.output_schema
+        record.effect,
+        record.confirmation,
+        record.idempotent,
+        record.input_schema,
+        record.output_schema,
+        record.request,
     )
     if record.hash != expected:
         raise ValueError(f"the hash of the operation {record.name} does not fit its block")

@@ -1,8 +1,9 @@
 """What an application gives to a surface, and what cannot be meant by it (SPEC 4.0)."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from remit._base.clock import Clock
 from remit._base.limits import Limits
@@ -19,6 +20,7 @@ from remit._registry.entered import Within
 from remit._surface.viewers import PrincipalSource
 from remit.errors import DefinitionCode, DefinitionError
 from remit.procedures.catalogue import Catalogue
+from remit.procedures.joined import JoinedCatalogue
 from remit.store.parts import Parts as StoreParts
 
 
@@ -52,12 +54,26 @@ def policies_of(policies: object, whose: str = "Surface") -> tuple[Policy, ...]:
     return tuple(policies)
 
 
+def procedures_of(procedures: object, whose: str = "Surface") -> Catalogue | None:
+    """The catalogue, several joined into one, or None; what is neither is a TypeError (SPEC 10.1)."""
+    if procedures is None or _is_catalogue(procedures):
+        return cast("Catalogue | None", procedures)
+    if not isinstance(procedures, Sequence) or not all(map(_is_catalogue, procedures)):
+        do = "write procedures=Procedures(), or procedures=[backend, fleet]"
+        raise wrong("procedures", "a catalogue of operations, or several", procedures, do, whose)
+    return JoinedCatalogue(procedures)
+
+
+def _is_catalogue(given: object) -> bool:
+    return _has(given, "get", "names")
+
+
 def check_given(given: Given) -> None:
     """Refuse at once what would fail at the first call, or never: a TypeError or DefinitionError that says what to do.
 
     The authority is judged before, the store where its parts are taken, the guard with its answers.
     """
-    check_shared("Surface", given.limits, given.clock, given.procedures, given.decide)
+    check_shared("Surface", given.limits, given.clock, given.decide)
     if not isinstance(given.principal, Principal | str):
         _check_source("principal", given.principal, "a Principal, its id, or a function that gives it")
     if callable(given.host) and not isinstance(given.host, type):
@@ -68,15 +84,13 @@ def check_given(given: Given) -> None:
     check_required(given.authority, given.policies)
 
 
-def check_shared(whose: str, limits: object, clock: object, procedures: object, decide: object) -> None:
+def check_shared(whose: str, limits: object, clock: object, decide: object) -> None:
     """What a gateway is given for its surfaces is judged when it is made, and names who was given it."""
     if not isinstance(limits, Limits):
         raise wrong("limits", "limits", limits, "write limits=Limits(…), with what shall differ", whose)
     if not _has(clock, "now", "monotonic", "call_later"):
         do = "leave clock= out, or give one with now, monotonic, call_later"
         raise wrong("clock", "a Clock", clock, do, whose)
-    if procedures is not None and not _has(procedures, "get", "names"):
-        raise wrong("procedures", "one catalogue of operations", procedures, "write procedures=Procedures()", whose)
     _check_decide(decide, whose)
 
 

@@ -1,6 +1,6 @@
 """`Surface`: the live set of registrations of one session, and the one way to call them (SPEC 4)."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from remit._base.clock import Clock, SystemClock
@@ -37,7 +37,7 @@ from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
 from remit._surface.from_thread import SurfaceFromThread
-from remit._surface.given import Given, policies_of
+from remit._surface.given import Given, policies_of, procedures_of
 from remit._surface.life import Life
 from remit._surface.mount import Mount, identity_of, refuse_class, registration_of
 from remit._surface.switch import switch, target_of
@@ -70,7 +70,7 @@ class Surface:
         principal: PrincipalSource,
         host: object = None,
         policies: Iterable[Policy] = (),
-        procedures: Catalogue | None = None,
+        procedures: Catalogue | Sequence[Catalogue] | None = None,
         exposure: Mapping[str, Iterable[str]] | None = None,
         decide: DecideFn | None = None,
         within: Within | None = None,
@@ -93,7 +93,7 @@ class Surface:
             principal=principal,
             host=host,
             policies=policies_of(policies),
-            procedures=procedures,
+            procedures=procedures_of(procedures),
             exposure=exposure,
             decide=decide,
             within=within,

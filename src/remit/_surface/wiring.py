@@ -294,8 +294,7 @@ def _judged(given: Given) -> tuple[Move, ...]:
     """Refuse what cannot be meant; say what the backend no longer offers as recorded, nothing where that is strict."""
     check_given(given)
     moves = moves_of(given.authority.operations, given.procedures)
-    if given.procedures is not None and given.procedures.strict_backend:
-        refuse_moved(moves)
+    refuse_moved(moves, given.procedures)
     return moves
 
 

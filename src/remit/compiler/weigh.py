@@ -261,6 +261,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "timeout": _neutral,
         "kind": _unknown,
         "operation": _unknown,
+        "request": _unknown,
         "effect": _effect,
         "idempotent": _true_is_wider,
         "reversible": _true_is_wider,

@@ -1,7 +1,7 @@
 """`Gateway`: contract, policies and backend of a process, its sessions, and what they are served by (SPEC 14)."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -27,7 +27,7 @@ from remit._session.port import Decide, Login
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
 from remit._surface.belonging import Belonging
-from remit._surface.given import check_required, check_shared, policies_of, wrong
+from remit._surface.given import check_required, check_shared, policies_of, procedures_of, wrong
 from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
 from remit.adapters.mcp.door import PATH as DOOR_PATH
@@ -62,7 +62,7 @@ class Gateway:
         self,
         authority: Authority,
         *,
-        procedures: Catalogue | None = None,
+        procedures: Catalogue | Sequence[Catalogue] | None = None,
         policies: Iterable[Policy] = (),
         decide: Decide | None = None,
         keys: Keys | None = None,
@@ -79,14 +79,13 @@ class Gateway:
         self._policies = policies_of(policies, "Gateway")
         self._clock = SystemClock() if clock is None else clock
         self._limits = Limits() if limits is None else limits
-        check_shared("Gateway", self._limits, self._clock, procedures, decide)
+        check_shared("Gateway", self._limits, self._clock, decide)
         _check_policies(authority, self._policies)
         check_guard(guard)
         _check_keys(keys)
         _check_trust(trust_traceparent)
-        if procedures is not None and procedures.strict_backend:
-            refuse_moved(moves_of(authority.operations, procedures))
-        self._procedures = procedures
+        self._procedures = procedures_of(procedures, "Gateway")
+        refuse_moved(moves_of(authority.operations, self._procedures), self._procedures)
         self._decide = decide
         self._store = parts_of(store, MemoryStore(clock=self._clock))
         self._judge = guard

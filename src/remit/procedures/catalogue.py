@@ -58,6 +58,14 @@ class BackendOperation(Protocol):
         ...
 
     @property
+    def request(self) -> str | None:
+        """What a call sends, as `POST /devices/disable application/json`; None for a function of this process.
+
+        The contract records it: under one name and one schema, another request is another operation (SPEC 10.2).
+        """
+        ...
+
+    @property
     def hash(self) -> str:
         """`operation_hash` of the above."""
         ...
@@ -125,6 +133,10 @@ class Catalogue(Protocol):
         """True when a backend that moved away from the contract stops the start (SPEC 10.2)."""
         return False
 
+    def strict_about(self, name: str) -> bool:
+        """Whether a move of this operation stops the start."""
+        return self.strict_backend
+
 
 def is_catalogue(value: object) -> bool:
     """True for an instance of a class that subclasses `Catalogue` by name; looks alike is not enough."""
@@ -137,8 +149,9 @@ def operation_hash(
     idempotent: bool,
     input_schema: Mapping[str, Json],
     output_schema: Mapping[str, Json] | None,
+    request: str | None = None,
 ) -> str:
-    """Return `sha256:…` over what a caller relies on; texts are not part of it."""
+    """Return `sha256:…` over what a caller relies on, `request` being what a call sends; texts are no part of it."""
     form: dict[str, Json] = {
         "effect": effect.value,
         "confirmation": None if confirmation is None else confirmation.value,
@@ -146,4 +159,6 @@ def operation_hash(
         "input": cast(Json, dict(input_schema)),
         "output": None if output_schema is None else cast(Json, dict(output_schema)),
     }
+    if request is not None:
+        form["request"] = request
     return "sha256:" + sha256_hex(canonical(form))

@@ -113,6 +113,11 @@ class FunctionOperation:
         return self._derived().output_schema
 
     @property
+    def request(self) -> None:
+        """None: nothing is sent."""
+        return None
+
+    @property
     def hash(self) -> str:
         """The hash of effect, confirmation, idempotence and schemas."""
         return self._derived().hash

@@ -1,7 +1,7 @@
 """`Harness`: an agent, the people around it and the time, in the hands of a test (SPEC 16.1)."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from types import TracebackType
@@ -23,7 +23,7 @@ from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationView
 from remit._policy.policy import Policy
 from remit._surface.connection import Named
-from remit._surface.given import policies_of
+from remit._surface.given import policies_of, procedures_of
 from remit._surface.mount import Mount
 from remit._surface.surface import Surface
 from remit.procedures.catalogue import Catalogue
@@ -61,7 +61,7 @@ class Harness:
         *,
         principal: PrincipalSource,
         policies: Iterable[Policy] = (),
-        procedures: Catalogue | None = None,
+        procedures: Catalogue | Sequence[Catalogue] | None = None,
         host: object = None,
         exposure: Mapping[str, Iterable[str]] | None = None,
         limits: Limits | None = None,
@@ -75,7 +75,7 @@ class Harness:
             authority=authority, policies=policies_of(policies, "Harness"), host=host, exposure=exposure, limits=limits
         )
         clock = ManualClock() if clock is None else clock
-        overrides = Overrides(authority, procedures)
+        overrides = Overrides(authority, procedures_of(procedures, "Harness"))
         surface = site.surface(principal, clock, overrides)
         self._begin(surface, principal, clock, overrides, decider, consumer, site)
 

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, cast, get_type_hints
@@ -14,6 +14,7 @@ from remit._model.consumer import Principal
 from remit._model.context import Context
 from remit._model.effects import Confirmation, Effect
 from remit._surface.connection import Named, named_id
+from remit._surface.given import procedures_of
 from remit.procedures.catalogue import BackendOperation, Catalogue, Offer
 
 Function = Callable[..., object]
@@ -65,11 +66,11 @@ class Overrides:
 
     __slots__ = ("_backend", "_faults", "_of", "_records")
 
-    def __init__(self, authority: Authority, procedures: Catalogue | None = None) -> None:
+    def __init__(self, authority: Authority, procedures: Catalogue | Sequence[Catalogue] | None = None) -> None:
         if not isinstance(authority, Authority):
             raise TypeError("Overrides(authority, …) needs an Authority: Authority.load(beside=__file__)")
         self._records = authority.operations
-        self._backend = procedures
+        self._backend = procedures_of(procedures, "Overrides")
         self._of: dict[str, Override] = {}
         self._faults: list[str] = []
 
@@ -122,6 +123,10 @@ class Overrides:
     def strict_backend(self) -> bool:
         """As the application's own catalogue says."""
         return self._backend is not None and self._backend.strict_backend
+
+    def strict_about(self, name: str) -> bool:
+        """As the application's own catalogue says."""
+        return self._backend is not None and self._backend.strict_about(name)
 
     def take_faults(self) -> tuple[str, ...]:
         """What went wrong in the test's own set-up since the last time; asking forgets it."""
@@ -196,6 +201,10 @@ class _Tapped:
     @property
     def output_schema(self) -> Mapping[str, Json] | None:
         return self._described.output_schema
+
+    @property
+    def request(self) -> str | None:
+        return self._described.request
 
     @property
     def hash(self) -> str:

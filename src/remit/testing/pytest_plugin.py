@@ -1,6 +1,6 @@
 """A harness as a pytest fixture: `harness = remit_harness(principal="operator")` in a conftest.py (SPEC 16.1)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias, cast
 
@@ -30,7 +30,7 @@ def remit_harness(  # noqa: PLR0913 - the keywords of Harness
     *,
     principal: PrincipalSource,
     policies: Iterable[Policy] = (),
-    procedures: Catalogue | None = None,
+    procedures: Catalogue | Sequence[Catalogue] | None = None,
     host: object = None,
     decider: Answers = "manual",
     consumer: Consumer | None = None,

@@ -46,6 +46,20 @@ SETTINGS = """
 [tool.remit]
 entries = ["app"]
 """
+MOVING = '''
+from remit import Component, reference
+from remit.procedures.openapi import OpenAPI, Operation
+
+backend = OpenAPI(
+    "backend.json", base_url="http://127.0.0.1:9", expose={{"m": Operation("{request}", effect="server-mutation")}}
+)
+
+
+class Page(Component, type="page"):
+    """A page."""
+
+    m = reference("domain:m")
+'''
 EDITED = (
     APP.replace(', approver="fleet-operator"', "")
     .replace('Literal["replace", "add"]', 'Literal["replace"]')
@@ -111,6 +125,32 @@ def test_every_change_is_told_with_class_place_before_and_after(edited: Path) ->
         ],
         ["1 widening, 1 breaking, 1 neutral; remit.contract.json equals the source"],
     ]
+
+
+@pytest.mark.requirement("10.2-the-request-is-recorded")
+def test_another_request_under_one_name_is_drift_that_widens_and_breaks(tmp_path: Path) -> None:
+    root = tmp_path / "service"
+    root.mkdir()
+    answers = {"post": {"summary": "Do it", "responses": {"204": {"description": ""}}}}
+    paths = {"/m": answers, "/everything": {"delete": answers["post"]}}
+    document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
+    (root / "backend.json").write_text(json.dumps(document), encoding="utf-8")
+    (root / "pyproject.toml").write_text(SETTINGS, encoding="utf-8")
+    source = MOVING.format(request="POST /m")
+    (root / "app.py").write_text(source, encoding="utf-8")
+    assert ran(root, "compile").exit_code == 0
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "Signed")
+    (root / "app.py").write_text(MOVING.format(request="DELETE /everything"), encoding="utf-8")
+    assert ran(root, "check").exit_code == 1
+    assert ran(root, "compile").exit_code == 0
+    checked = ran(root, "check", "--base", "main")
+    assert checked.exit_code == 1
+    words = [re.split(r"  +", line) for line in checked.output.splitlines()]
+    (moved,) = [line for line in words if line[1:2] == ["operation m"]]
+    assert moved[0] == "WIDENING+BREAKING"
+    assert moved[2:] == ["request", "POST /m → DELETE /everything"]
 
 
 @pytest.mark.requirement("13.6-classes-select-and-hide-nothing")

@@ -38,7 +38,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("policies", b"x", "Gateway(policies=…) takes several policies, not bytes"),
     ("trust_traceparent", "no", "Gateway(trust_traceparent=…) takes True or False, not str"),
     ("policies", [7], "int: no Policy"),
-    ("procedures", 7, "Gateway(procedures=…) takes one catalogue of operations, not int"),
+    ("procedures", 7, "Gateway(procedures=…) takes a catalogue of operations, or several, not int"),
     ("decide", 7, "Gateway(decide=…) takes an async function of one request, not int"),
     ("keys", "secret", "Gateway(keys=…) takes Keys, not str"),
     ("allowed_hosts", "app.example", "allowed hosts are a collection"),

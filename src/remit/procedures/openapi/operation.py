@@ -73,12 +73,14 @@ class OpenAPIOperation:
 
     @property
     def hash(self) -> str:
-        """The hash of effect, confirmation, idempotence and schemas."""
+        """The hash of effect, confirmation, idempotence, schemas and request."""
         return self._hash
 
     @cached_property
     def _hash(self) -> str:
-        return operation_hash(self.effect, self.confirmation, self.idempotent, self.input_schema, self.output_schema)
+        return operation_hash(
+            self.effect, self.confirmation, self.idempotent, self.input_schema, self.output_schema, self.request
+        )
 
     @cached_property
     def _judge(self) -> Validator:

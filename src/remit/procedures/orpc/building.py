@@ -97,6 +97,7 @@ def build(name: str, said: Procedure, with_: Build) -> ORPCOperation:
         description=description_of(subject, with_.place, said.description, operation),
         tags=tags,
         procedure=route.name,
+        request=f"{route.name} rpc" if wrapped else f"{route.name} openapi {method} {path}",
         wire=wire,
         input_schema=inputs.schema,
         output_schema=output,
