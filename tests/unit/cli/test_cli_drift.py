@@ -150,7 +150,7 @@ def test_another_request_under_one_name_is_drift_that_widens_and_breaks(tmp_path
     words = [re.split(r"  +", line) for line in checked.output.splitlines()]
     (moved,) = [line for line in words if line[1:2] == ["operation m"]]
     assert moved[0] == "WIDENING+BREAKING"
-    assert moved[2:] == ["request", "POST /m → DELETE /everything"]
+    assert moved[2:] == ["request", '"POST /m" → "DELETE /everything"']
 
 
 @pytest.mark.requirement("13.6-classes-select-and-hide-nothing")
