@@ -699,7 +699,9 @@ def test_of_several_catalogues_only_what_a_strict_one_knows_stops_the_start() ->
     class Strict(Procedures):
         """Stops the start when it has moved."""
 
-        strict_backend = True
+        @property
+        def strict_backend(self) -> bool:
+            return True
 
     def shop(of: type[Procedures], name: str, kind: type) -> Procedures:
         backend = of()
