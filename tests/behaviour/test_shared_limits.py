@@ -162,6 +162,7 @@ class Broken:
         self.memory = MemoryStore()
         self.confirmations = self.memory.confirmations
         self.suspensions = self.memory.suspensions
+        self.revocations = self.memory.revocations
         self.meters = self
 
     async def take(self, key: str, *, calls: int, per_s: float, charge: bool = True) -> float:

@@ -12,6 +12,7 @@ from remit._model.consumer import Consumer
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation, Effect, Kind
 from remit._model.event import EventListener, EventType
+from remit._model.handoff_view import HandoffState
 from remit._model.ids import CapabilityId, RegistrationId, SurfaceId
 from remit._model.listing import Listed, ListedComponent, Snapshot
 from remit._model.outcome import Failed, Ok, Outcome
@@ -136,6 +137,9 @@ class ScriptedSurface:
 
     async def withdraw(self, confirmation_id: str, consumer: Consumer) -> bool:
         return False
+
+    def handoff(self, handoff_id: str, consumer: Consumer) -> HandoffState | None:
+        return None
 
     def cancel(self, invocation_id: str, consumer: Consumer) -> bool:
         return False
