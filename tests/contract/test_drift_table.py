@@ -495,7 +495,7 @@ TABLE = (
         '@action(effect="navigation", timeout=4, tags=("moves",), title="Open", idempotent=True, retry=Retry(3))',
         "view:devices.table.open retry",
         WIDENING,
-        **{"import Component, Procedures, action": "import Component, Procedures, Retry, action"},
+        **{"Handoff, Procedures, action": "Handoff, Procedures, Retry, action"},
     ),
     edit(
         "several calls run at once",

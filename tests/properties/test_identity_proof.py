@@ -1,6 +1,7 @@
 """What is hidden is, in every way of asking, what was never there: the same bytes, the same steps, the same reads."""
 
 import asyncio
+import gc
 import importlib
 import json
 import pkgutil
@@ -255,11 +256,14 @@ def counted() -> Iterator[list[str]]:
         if event == "call":
             called.append(frame.f_code.co_qualname)
 
+    gc.collect()
+    gc.disable()  # what the collector finds of other tests calls functions, too
     sys.setprofile(note)
     try:
         yield called
     finally:
         sys.setprofile(None)
+        gc.enable()
 
 
 @pytest.mark.requirement("4.7-same-work")

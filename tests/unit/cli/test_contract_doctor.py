@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click import Group
 from click.testing import CliRunner, Result
 
 from remit.cli import main
@@ -180,7 +181,9 @@ def test_colour_only_repeats_a_word_and_no_color_turns_it_off(root: Path, monkey
 def test_every_command_is_listed_and_says_when_it_ends_how() -> None:
     listed = CliRunner().invoke(main, ["--help"]).output
     for name, command in main.commands.items():
-        assert f"  {name}" in listed
-        text = CliRunner().invoke(main, [name, "--help"]).output
-        assert command.help and "--project" in text
+        assert f"  {name}" in listed and command.help
+        inner = [[name, each] for each in command.commands] if isinstance(command, Group) else [[name]]
+        for words in inner:
+            text = CliRunner().invoke(main, [*words, "--help"]).output
+            assert "--project" in text or name == "conformance", words
     assert "Exit codes: 0 clean, 1 findings, 2 could not run." in listed

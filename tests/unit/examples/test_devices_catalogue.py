@@ -159,9 +159,9 @@ async def test_a_credential_is_never_lent_to_another_principal(console: Console)
     assert await console.effects_under("lent") == []
 
 
-async def test_a_host_of_another_kind_is_a_programming_error(console: Console) -> None:
-    with pytest.raises(TypeError, match="AppHost"):
-        await run("devices.list", {}, context(None))
+async def test_a_host_of_another_kind_sends_nothing_and_is_the_cause_that_the_journal_keeps(console: Console) -> None:
+    error = await refused("devices.list", {}, context(None))
+    assert isinstance(error.__cause__, TypeError) and "AppHost" in str(error.__cause__)
 
 
 async def test_no_answer_is_told_as_no_answer(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
