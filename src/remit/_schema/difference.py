@@ -182,7 +182,7 @@ def _values(path: str, old: Node, new: Node) -> Difference | None:
 def _types(node: Node) -> frozenset[str]:
     if "const" in node or "enum" in node:
         values = [node["const"]] if "const" in node else cast("list[Json]", node["enum"])
-        return frozenset(_type_of(value) for value in values)
+        return frozenset(type_of(value) for value in values)
     if isinstance(branches := node.get("anyOf"), list):
         return frozenset().union(*(_types(cast(Node, branch)) for branch in branches))
     kinds = node.get("type")
@@ -191,7 +191,8 @@ def _types(node: Node) -> frozenset[str]:
     return frozenset("number" if kind == "integer" else str(kind) for kind in named)
 
 
-def _type_of(value: Json) -> str:
+def type_of(value: Json) -> str:
+    """The JSON type of a value; whole numbers are `number`, too."""
     match value:
         case None:
             return "null"

@@ -12,31 +12,21 @@ import mcp_types as types
 import orjson
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from starlette.requests import HTTPConnection
 
-from remit._base.ident import new_id
-from remit._model.consumer import Consumer
+from remit._model.consumer import Consumer, ConsumerKind
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.progress import Progress, ProgressListener
 from remit._model.request import Invocation
 from remit._model.wire import error_from_json
-from remit._session.delegation import Delegations, Keys
-from remit._session.identity import Identity
-from remit._session.session import VIEW_PREFIX, Session
-from remit._session.views import Views
 from remit._toolset.wire_names import wire_name
 from remit.adapters.mcp import meta
 from remit.adapters.mcp.door import PATH, McpDoor
-from remit.gateway.app import identified
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
 from remit.testing.doors import Behind
 from remit.testing.in_memory import InMemory
 from remit.testing.loopback import HOST, listening
+from remit.testing.one_view import OneView
 from remit.testing.serving import Serving
-
-SCOPE: Final = ("view:**", "domain:**")
-TEN_YEARS_S: Final = 315_360_000.0
-"""A token that outlives whatever time a test lets pass; what its end does is tested at the gateway."""
 
 _MODES: Final = {"modern": "auto", "handshake": "legacy"}
 
@@ -50,31 +40,18 @@ class OverMcp:
 
     def __init__(self, behind: Behind, *, sockets: bool) -> None:
         clock, limits = behind.clock, replace(behind.limits, hold_s=0)
-        session = Session(
-            id=new_id(VIEW_PREFIX),
-            principal=behind.principal.key,
-            title="Under test",
-            opened_at=clock.now(),
-            surface=behind.surface,
-        )
-        views = Views(clock, limits)
-        views.add(session)
-        views.connect(session, None)
         self._mode = _MODES[behind.era]
         self._sockets = sockets
-        self._delegations = Delegations(Keys.fresh(), clock, limits)
-        self._token = self._delegations.mint(
-            behind.principal, actor=behind.actor, scope=SCOPE, ttl=TEN_YEARS_S, session=session.id
-        )
-        self._door = McpDoor(views, self._identify, decision_path=lambda: None, clock=clock, limits=limits)
+        self._view = OneView(behind, limits, ConsumerKind.MCP)
+        self._token = self._view.token
+        views, identify = self._view.views, self._view.identify
+        self._door = McpDoor(views, identify, decision_path=lambda: None, clock=clock, limits=limits)
         self._serving = Serving(self._open)
 
     @property
     def consumer(self) -> Consumer:
         """Who the token stands for."""
-        delegation = self._delegations.verify(self._token)
-        assert delegation is not None
-        return delegation.consumer
+        return self._view.consumer
 
     async def invoke(self, invocation: Invocation, progress: ProgressListener | None) -> Outcome:
         """List, find the tool, and call it; the answer is read back into what the surface said.
@@ -101,9 +78,6 @@ class OverMcp:
     async def aclose(self) -> None:
         """Close and wait for the end of it."""
         await self._serving.aclose()
-
-    def _identify(self, connection: HTTPConnection) -> Identity | None:
-        return identified(connection, self._delegations)
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[Client]:

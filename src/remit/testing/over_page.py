@@ -8,30 +8,20 @@ from typing import Any, Final
 
 import httpx2
 from starlette.applications import Starlette
-from starlette.requests import HTTPConnection
 from starlette.routing import Mount
 
-from remit._base.ident import new_id
 from remit._model.consumer import Consumer, ConsumerKind
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.wire import error_from_json
-from remit._session.delegation import Delegations, Keys
-from remit._session.identity import Identity
-from remit._session.session import VIEW_PREFIX, Session
-from remit._session.views import Views
-from remit.gateway.app import identified
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard
 from remit.gateway.page_protocol.door import PATH, PageDoor
 from remit.testing.doors import Behind
 from remit.testing.in_memory import InMemory
 from remit.testing.loopback import HOST, listening
+from remit.testing.one_view import OneView
 from remit.testing.serving import Serving
-
-SCOPE: Final = ("view:**", "domain:**")
-TEN_YEARS_S: Final = 315_360_000.0
-"""A token that outlives whatever time a test lets pass; what its end does is tested at the gateway."""
 
 _FIELDS: Final = ("id", "registration", "surface_id", "surface_version", "confirmation")
 _NAMES: Final = {"id": "invocation", "surface_id": "surface", "surface_version": "version"}
@@ -46,35 +36,16 @@ class OverPage:
 
     def __init__(self, behind: Behind, *, sockets: bool) -> None:
         clock, limits = behind.clock, behind.limits
-        session = Session(
-            id=new_id(VIEW_PREFIX),
-            principal=behind.principal.key,
-            title="Under test",
-            opened_at=clock.now(),
-            surface=behind.surface,
-        )
-        views = Views(clock, limits)
-        views.add(session)
-        views.connect(session, None)
         self._sockets = sockets
-        self._delegations = Delegations(Keys.fresh(), clock, limits)
-        self._token = self._delegations.mint(
-            behind.principal,
-            actor=behind.actor,
-            scope=SCOPE,
-            ttl=TEN_YEARS_S,
-            session=session.id,
-            kind=ConsumerKind.PAGE,
-        )
-        self._door = PageDoor(views, self._identify, pages=lambda: None, clock=clock, limits=limits)
+        self._view = OneView(behind, limits, ConsumerKind.PAGE)
+        self._token = self._view.token
+        self._door = PageDoor(self._view.views, self._view.identify, pages=lambda: None, clock=clock, limits=limits)
         self._serving = Serving(self._open)
 
     @property
     def consumer(self) -> Consumer:
         """Who the token stands for."""
-        delegation = self._delegations.verify(self._token, kind=ConsumerKind.PAGE)
-        assert delegation is not None
-        return delegation.consumer
+        return self._view.consumer
 
     async def invoke(self, invocation: Invocation, progress: ProgressListener | None) -> Outcome:
         """Describe, find the capability, and call it; the answer is read back into what the surface said.
@@ -94,9 +65,6 @@ class OverPage:
     async def aclose(self) -> None:
         """Close and wait for the end of it."""
         await self._serving.aclose()
-
-    def _identify(self, connection: HTTPConnection) -> Identity | None:
-        return identified(connection, self._delegations, ConsumerKind.PAGE)
 
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[httpx2.AsyncClient]:

@@ -14,6 +14,7 @@ import httpx2
 
 from remit._base.boundary import Json, canonical
 from remit._base.paths import join
+from remit._schema.difference import type_of
 from remit.procedures.openapi.document import Document, Node
 from remit.procedures.openapi.refusal import OperationRefused, ValueRefused
 from remit.procedures.orpc.contract import Dialect
@@ -76,7 +77,7 @@ class Payload:
 
         ValueRefused for what the backend would read otherwise.
         """
-        node = kinds.get(_kind(value)) if kinds else None
+        node = kinds.get(type_of(value)) if kinds else None
         match node:
             case None:
                 return value
@@ -195,26 +196,10 @@ def _kinds(node: Node) -> tuple[str, ...]:
         return tuple(dict.fromkeys("number" if kind == "integer" else str(kind) for kind in listed))
     values = node.get("enum", [node["const"]] if "const" in node else None)
     if isinstance(values, list):
-        return tuple(dict.fromkeys(_kind(value) for value in values))
+        return tuple(dict.fromkeys(type_of(value) for value in values))
     if "properties" in node:
         return ("object",)
     return ("array",) if "items" in node else _ALL
-
-
-def _kind(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
 
 
 def _merged(one: Mapping[str, Node_ | None], other: Mapping[str, Node_ | None]) -> dict[str, Node_ | None]:
