@@ -4,12 +4,12 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self, cast
+from typing import cast
 
 from remit._base.clock import Clock
-from remit.procedures.catalogue import Catalogue, Offer
+from remit.procedures.catalogue import Offer
 from remit.procedures.http.answer import ErrorMap
-from remit.procedures.http.circuit import CircuitStatus
+from remit.procedures.http.catalogue import HttpCatalogue
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.sending import App
 from remit.procedures.http.way import BaseURL, Said, way_of
@@ -19,7 +19,7 @@ from remit.procedures.openapi.operation import OpenAPIOperation, Operation
 from remit.procedures.openapi.refusal import OperationRefused
 
 
-class OpenAPI(Catalogue):
+class OpenAPI(HttpCatalogue[OpenAPIOperation]):
     """A catalogue of the operations of an HTTP backend, described by OpenAPI 3.0 or 3.1.
 
         backend = OpenAPI("backend.openapi.json", base_url="https://fleet.example", credentials=Credentials(…), expose={
@@ -57,8 +57,7 @@ class OpenAPI(Catalogue):
         caller = sys._getframe(1)
         place = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
         self._document = read_document(source, folder=Path(caller.f_code.co_filename).parent)
-        self._strict = strict_backend
-        self._way = way_of(
+        way = way_of(
             Said(
                 subject="OpenAPI(…)",
                 place=place,
@@ -73,49 +72,16 @@ class OpenAPI(Catalogue):
                 clock=clock,
             )
         )
-        self._build = Build(place=place, way=self._way)
-        self._operations: dict[str, OpenAPIOperation] = {}
-        self._refused: dict[str, str] = {}
+        super().__init__(way, strict_backend=strict_backend)
+        self._build = Build(place=place, way=way)
         self._requests: dict[str, str] = {}
         for name, said in expose.items():
             self._list(name, said)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop; a later call opens new ones."""
-        await self._way.sender.close()
-
-    def get(self, name: str) -> OpenAPIOperation | None:
-        """The operation of that name, or None."""
-        return self._operations.get(name)
-
-    def names(self) -> tuple[str, ...]:
-        """Every name that is listed, sorted."""
-        return tuple(sorted(self._operations))
-
-    def refused(self) -> Mapping[str, str]:
-        """The names that were opted in and cannot be sent, each with the reason."""
-        return dict(self._refused)
 
     @property
     def opted_in_by(self) -> str:
         """The class whose values opt an operation of the document in."""
         return f"{__package__}.{Operation.__name__}"
-
-    @property
-    def strict_backend(self) -> bool:
-        """True when a backend that moved away from the contract stops the start."""
-        return self._strict
-
-    @property
-    def circuit(self) -> CircuitStatus:
-        """Whether calls go out at present."""
-        return self._way.circuit.status()
 
     def offers(self) -> tuple[Offer, ...]:
         """All that the document has, in its order: what is listed, what was refused, and what nobody opted in."""

@@ -4,12 +4,12 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from remit._base.clock import Clock
-from remit.procedures.catalogue import Catalogue, Offer
+from remit.procedures.catalogue import Offer
 from remit.procedures.http.answer import ErrorMap
-from remit.procedures.http.circuit import CircuitStatus
+from remit.procedures.http.catalogue import HttpCatalogue
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.way import BaseURL, Said, way_of
 from remit.procedures.listing import wrong
@@ -24,7 +24,7 @@ from remit.procedures.orpc.operation import ORPCOperation, Procedure
 _SUBJECT: Final = "ORPC(…)"
 
 
-class ORPC(Catalogue):
+class ORPC(HttpCatalogue[ORPCOperation]):
     """A catalogue of the procedures of an oRPC backend.
 
         backend = ORPC("contract.json", document="backend.openapi.json", base_url="https://fleet.example/rpc", expose={
@@ -70,8 +70,7 @@ class ORPC(Catalogue):
             raise wrong(_SUBJECT, f"dialect={dialect!r} is not known", place, "use '1.x' or '2.0-beta'")
         if batch is not None and (isinstance(batch, bool) or batch < 2 or form != "rpc"):
             raise wrong(_SUBJECT, f"batch={batch!r}: of at least 2 reads, on the RPC wire", place, "write batch=10")
-        self._strict = strict_backend
-        self._way = way_of(
+        way = way_of(
             Said(
                 subject=_SUBJECT,
                 place=place,
@@ -86,57 +85,24 @@ class ORPC(Catalogue):
                 clock=clock,
             )
         )
+        super().__init__(way, strict_backend=strict_backend)
         self._build = build_of(
             place=place,
             routes=read_contract(*read_json(contract, folder=folder)),
             document=read_document(document, folder=folder),
             form=form,
             dialect=dialect,
-            way=self._way,
+            way=way,
             batch=batch,
         )
-        self._operations: dict[str, ORPCOperation] = {}
-        self._refused: dict[str, str] = {}
         self._procedures: dict[str, str] = {}
         for name, said in expose.items():
             self._list(name, said)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop; a later call opens new ones."""
-        await self._way.sender.close()
-
-    def get(self, name: str) -> ORPCOperation | None:
-        """The operation of that name, or None."""
-        return self._operations.get(name)
-
-    def names(self) -> tuple[str, ...]:
-        """Every name that is listed, sorted."""
-        return tuple(sorted(self._operations))
-
-    def refused(self) -> Mapping[str, str]:
-        """The names that were opted in and cannot be sent, each with the reason."""
-        return dict(self._refused)
-
-    @property
-    def strict_backend(self) -> bool:
-        """True when a backend that moved away from the contract stops the start."""
-        return self._strict
 
     @property
     def opted_in_by(self) -> str:
         """`Procedure`, called with the path of a procedure."""
         return f"{__package__}.{Procedure.__name__}"
-
-    @property
-    def circuit(self) -> CircuitStatus:
-        """Whether calls go out at present."""
-        return self._way.circuit.status()
 
     def offers(self) -> tuple[Offer, ...]:
         """All procedures of the contract, in its order: listed, refused, and those that nobody opted in.
