@@ -5,10 +5,8 @@ screen. So this one file puts the contract together as the compiler does and rea
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-
-import pytest
 
 from remit import AgentError, Authority, Component, Consumer, Decider, Failed, ManualClock, Ok, Outcome, Surface
 from remit._base.clock import TimerHandle
@@ -17,8 +15,6 @@ from remit._contract.operation import record_of
 from remit._contract.row import rows_of
 from remit._journal.audit import AuditEntry, AuditType
 from remit.procedures.catalogue import Catalogue
-from tests.conftest import missing
-from tests.orpc.backend import Backend, missing_for, serving
 
 AGENT = Consumer("agent", kind="test")
 OPERATOR = Decider("operator")
@@ -85,15 +81,6 @@ async def turns(count: int = 20) -> None:
     """Let everything that can run, run."""
     for _ in range(count):
         await asyncio.sleep(0)
-
-
-@pytest.fixture(scope="session", params=["1.x", "2.0-beta"])
-def orpc(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    """A real oRPC server of either version. Without Node the test is skipped, but never in CI."""
-    if (lacks := missing_for(request.param)) is not None:
-        missing(lacks)
-    with serving(request.param) as backend:
-        yield backend
 
 
 class Timers(ManualClock):

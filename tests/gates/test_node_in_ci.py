@@ -10,7 +10,7 @@ import pytest
 
 def test_a_missing_node_fails_in_ci(root: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "tests/behaviour/test_orpc_guide.py"],
+        [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "tests/orpc/test_orpc_guide.py"],
         cwd=root,
         env={**os.environ, "CI": "true", "NODE": "nowhere/node"},
         check=False,

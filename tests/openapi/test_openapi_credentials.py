@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from remit import BackendError
 from remit.procedures.openapi import Credentials
 from tests.behaviour.conftest import AGENT, failed, journal, output
-from tests.behaviour.test_openapi_calls import Backend, catalogue_of, surface_over
+from tests.openapi.test_openapi_calls import Backend, catalogue_of, surface_over
 from tests.unit.procedures.openapi_echo import serving
 
 

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from remit import ManualClock
 from remit.procedures.openapi import CircuitState, OpenAPI, Operation
 from tests.behaviour.conftest import AGENT, failed, output, turns
-from tests.behaviour.test_openapi_calls import Backend, catalogue_of, document_of, surface_over
+from tests.openapi.test_openapi_calls import Backend, catalogue_of, document_of, surface_over
 from tests.unit.procedures.openapi_echo import serving
 
 _DAYS_7_MS = 7 * 86_400_000

@@ -15,7 +15,7 @@ from remit import BackendError, DefinitionError, ManualClock
 from remit.procedures.openapi import Answer, Credentials, OpenAPI, Operation
 from remit.procedures.openapi import document as reading
 from tests.behaviour.conftest import AGENT, failed, output, turns
-from tests.behaviour.test_openapi_calls import Backend, catalogue_of, document_of, surface_over
+from tests.openapi.test_openapi_calls import Backend, catalogue_of, document_of, surface_over
 from tests.unit.procedures.openapi_echo import serving
 
 NOT_JUDGED = {"type": "object", "properties": {"data": {"oneOf": [{"$ref": "#/components/schemas/None"}]}}}
