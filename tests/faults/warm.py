@@ -1,4 +1,4 @@
-"""A process that has imported what every run of pytest imports and forks one for each run.
+"""A process that has imported what every run of tests imports and forks one for each run.
 
 What is under test, and the tests themselves, are imported in the fork alone; so the runs may be over different sources.
 """
@@ -10,24 +10,44 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from types import TracebackType
 
+import httpx2
 import hypothesis
 import jsonschema_rs
+import jwt
+import mcp.server.auth.middleware.bearer_auth
 import orjson
 import playwright.sync_api
 import pydantic.json_schema
 import pydantic.type_adapter
 import pytest
+import starlette.applications
+import uvicorn
 
-WARM = (hypothesis, jsonschema_rs, orjson, playwright.sync_api, pydantic.json_schema, pydantic.type_adapter)
+WARM = (
+    httpx2,
+    hypothesis,
+    jsonschema_rs,
+    jwt,
+    mcp.server.auth.middleware.bearer_auth,
+    orjson,
+    playwright.sync_api,
+    pydantic.json_schema,
+    pydantic.type_adapter,
+    starlette.applications,
+    uvicorn,
+)
 """Imported for their own sake: most of the time in which a run comes up."""
 
 KNOWN = "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning"
 
+PYTEST = "pytest:main"
+
 
 class Warm:
-    """Runs pytest in forks of one warm process, which ends with this context."""
+    """Runs pytest, or another entry, in forks of one warm process, which ends with this context."""
 
     def __init__(self, root: Path) -> None:
         command = [sys.executable, "-m", "tests.faults.warm"]
@@ -41,11 +61,14 @@ class Warm:
     ) -> None:
         self._process.communicate()
 
-    def run(self, arguments: Sequence[str], folder: Path, env: Mapping[str, str]) -> tuple[int, str]:
-        """The status of pytest over the sources in `folder`, and what it said."""
+    def run(
+        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], *, entry: str = PYTEST
+    ) -> tuple[int, str]:
+        """The status of the entry over the sources in `folder`, and what it said."""
         said = folder / "said.txt"
         order = {
-            "arguments": [*arguments, "-W", KNOWN],
+            "entry": entry,
+            "arguments": [*arguments, "-W", KNOWN] if entry == PYTEST else [*arguments],
             "sources": str(folder / "src"),
             "said": str(said),
             "env": {**env},
@@ -57,14 +80,14 @@ class Warm:
         return status, said.read_text(encoding="utf-8", errors="replace")
 
 
-def _forked(arguments: list[str], sources: str, said: str, env: dict[str, str]) -> int:
+def _forked(entry: str, arguments: list[str], sources: str, said: str, env: dict[str, str]) -> int:
     out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(out, 1)
     os.dup2(out, 2)
     sys.path.insert(0, sources)
     os.environ.update(env, PYTHONPATH=sources)
     try:
-        return int(pytest.main(arguments))
+        return int(resolve_name(entry)(arguments))
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 1
     except BaseException:  # noqa: BLE001 - the edge of the fork: nothing above it may go on in two processes
