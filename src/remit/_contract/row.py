@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, cast
 
 from remit._base.boundary import Json, take
@@ -70,8 +71,11 @@ class ComponentRows:
     capabilities: tuple[CapabilityRow, ...]
 
 
-def rows_of(cls: type, operations: Mapping[str, OperationRecord]) -> ComponentRows:
-    """Compute the rows of a component class; `operations` are those of the catalogues, or those that were recorded.
+def rows_of(
+    cls: type, operations: Mapping[str, OperationRecord], refused: Mapping[str, str] = MappingProxyType({})
+) -> ComponentRows:
+    """Compute the rows of a component class; `operations` are those of the catalogues, or those that were recorded;
+    `refused` are names that a catalogue was meant to list and cannot, each with the reason.
 
     DefinitionError for what a declaration may not be; TypeError for what is no component class.
     """
@@ -83,7 +87,7 @@ def rows_of(cls: type, operations: Mapping[str, OperationRecord]) -> ComponentRo
         raise declaration.at.wrong(_NOT_UNDER_OO, do="run without -OO, or write description= at the class")
     namespace = {name: value for name, value in vars(cls).items() if not isinstance(value, Capability)}
     rows = tuple(
-        _row(declaration, attribute, capability, namespace, operations)
+        _row(declaration, attribute, capability, namespace, _Listed(operations, refused))
         for attribute, capability in declaration.capabilities.items()
     )
     return ComponentRows(declaration=declaration, block=_component_block(declaration, rows), capabilities=rows)
@@ -110,16 +114,39 @@ def _component_block(declaration: Declaration, rows: tuple[CapabilityRow, ...]) 
     }
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Listed:
+    """What catalogues list, and what they were meant to list and refused."""
+
+    operations: Mapping[str, OperationRecord]
+    refused: Mapping[str, str]
+
+    def operation(self, reference: Reference) -> OperationRecord:
+        """The operation that a reference names; DefinitionError when nobody lists it."""
+        name, at = reference.operation, reference.at
+        found = self.operations.get(name)
+        if found is not None:
+            return found
+        if (reason := self.refused.get(name)) is not None:
+            raise at.wrong(f"its catalogue cannot list this operation: {reason}", do="reference another, or none")
+        known = ", ".join(sorted(self.operations)) or "none at all"
+        raise at.wrong(
+            "no catalogue lists this operation",
+            do=f'list it: @backend.operation("{name}", …) at a function, or expose={{"{name}": …}} at a document',
+            facts=(("listed", known),),
+        )
+
+
 def _row(
     declaration: Declaration,
     attribute: str,
     capability: Capability,
     namespace: Mapping[str, object],
-    operations: Mapping[str, OperationRecord],
+    listed: "_Listed",
 ) -> CapabilityRow:
     try:
         if isinstance(capability, Reference):
-            return _reference_row(declaration, attribute, capability, operations)
+            return _reference_row(declaration, attribute, capability, listed.operation(capability))
         return _method_row(declaration, attribute, cast("Method[object, ..., object]", capability), namespace)
     except DefinitionError as problem:
         if problem.place is not None:
@@ -176,17 +203,9 @@ def _method_row(
 
 
 def _reference_row(
-    declaration: Declaration, attribute: str, reference: Reference, operations: Mapping[str, OperationRecord]
+    declaration: Declaration, attribute: str, reference: Reference, operation: OperationRecord
 ) -> CapabilityRow:
     at = reference.at
-    operation = operations.get(reference.operation)
-    if operation is None:
-        known = ", ".join(sorted(operations)) or "none at all"
-        raise at.wrong(
-            "no catalogue lists this operation",
-            do=f'list it: @backend.operation("{reference.operation}", effect="…")',
-            facts=(("listed", known),),
-        )
     level = governed(at, operation.effect, reference.options, operation.confirmation)
     if reference.options.idempotent is None:
         level = Governed(

@@ -34,7 +34,7 @@ def show(names: tuple[str, ...], start: Path, for_programs: bool) -> None:
     BACKEND is the variable that holds a catalogue; without one, all of them. Exit 0: shown; 1: an operation was
     refused, or the project has other findings; 2: it cannot be read or imported.
     """
-    found = offered(start)
+    found = offered(start, trying=True)
     backends = chosen(found, names)
     refused = any(line.state is State.REFUSED for each in backends for line in lines_of(each, found.references))
     if for_programs:
@@ -62,15 +62,15 @@ def import_(operations: tuple[str, ...], start: Path, name: str | None, file: Pa
     and a component that is mounted have it. Exit 0: written; 1: one that was named is refused or referenced already; 2:
     the project cannot be read, an operation is not there, or the file is.
     """
-    found = offered(start)
+    found = offered(start, trying=True)
     backend = _one(chosen(found, [] if name is None else [name]))
     lines, left_out = _wanted(
         lines_of(backend, found.references), operations, opting_in=backend.opted_in_by is not None
     )
     taken = {each.offer.name for other in found.backends for each in other.operations if each.offer.name}
     stubs = stubs_of(lines, taken)
-    types = {each.component for several in found.references.values() for each in several}
-    source = written(backend, stubs, types) if stubs else ""
+    unfit = [(line, reason) for line, reason in left_out if line.reason is not None or line.unfit is not None]
+    source = written(backend, stubs, found.types, unfit) if stubs else ""
     if file is not None and stubs:
         _write(file, source)
     told = [f"{line.id or line.request} {reason}" for line, reason in left_out]
@@ -116,7 +116,7 @@ def _wanted(
             continue
         if (why := _why_not(line, opting_in)) is None:
             wanted.append(line)
-        elif operations or line.state is State.REFUSED:
+        elif operations or line.state is State.REFUSED or line.unfit is not None:
             left_out.append((line, why))
     return wanted, left_out
 
@@ -128,6 +128,8 @@ def _why_not(line: OfferLine, opting_in: bool) -> str | None:
         return f"is referenced by {', '.join(each.component for each in line.references)}"
     if line.state is State.OFFERED and not opting_in:
         return "is opted in where the catalogue is made"
+    if line.unfit is not None:
+        return f"{'cannot be listed' if line.state is State.OFFERED else 'cannot be referenced as it is'}: {line.unfit}"
     return None
 
 
@@ -152,10 +154,10 @@ def _say(backend: Backend, stubs: Sequence[Stub], file: Path) -> None:
     click.echo("then      import it from an entry, mount the component where it belongs, remit compile; review; commit")
 
 
-def offered(start: Path) -> Offering:
+def offered(start: Path, *, trying: bool = False) -> Offering:
     """What the project offers, or findings on standard error and exit 2."""
     try:
-        return offering(find_root(start))
+        return offering(find_root(start), trying=trying)
     except CompileError as problem:
         could_not_run(problem.findings)
 

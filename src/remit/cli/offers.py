@@ -27,6 +27,7 @@ class State(StrEnum):
     OFFERED = "offered"
 
 
+_TRIED: Final = MappingProxyType({State.OFFERED: "listed", State.LISTED: "referenced as it is"})
 _COLOURS: Final = MappingProxyType({State.REFERENCED: "green", State.REFUSED: "red"})
 
 
@@ -35,7 +36,8 @@ class OfferLine:
     """One operation as a reviewer reads it.
 
     `id` is its capability id, None where nobody opted in; `references` say where an agent could meet it, `reason` why
-    it cannot be listed. `effect` and `confirmation` are what its catalogue says.
+    it cannot be listed, `unfit` why a bare reference to it would not compile. `effect` and `confirmation` are what its
+    catalogue says; `described` is False where the backend's own text is none that an agent may read.
     """
 
     state: State
@@ -47,6 +49,8 @@ class OfferLine:
     summary: str
     reason: str | None
     references: tuple[Referenced, ...]
+    unfit: str | None = None
+    described: bool = True
 
     def is_called(self, text: str) -> bool:
         """True for its id, how the backend writes it, and the backend's own name for it."""
@@ -76,6 +80,8 @@ def _line(each: Offered, references: tuple[Referenced, ...]) -> OfferLine:
         summary=offer.summary,
         reason=offer.refused,
         references=references,
+        unfit=each.unfit,
+        described=each.described,
     )
 
 
@@ -106,7 +112,7 @@ def _where(line: OfferLine) -> str:
         return line.reason
     if line.references:
         return "; ".join(f"{each.component} ({', '.join(each.doors) or 'no door'})" for each in line.references)
-    return line.summary
+    return line.summary if line.unfit is None else f"cannot be {_TRIED[line.state]}: {line.unfit}"
 
 
 def as_json(backends: Iterable[Backend], found: Offering, findings: Iterable[Finding]) -> str:

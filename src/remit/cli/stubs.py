@@ -1,5 +1,6 @@
 """Reference stubs: declarations for what a backend offers and no component references, for review (SPEC 10.2)."""
 
+import builtins
 import json
 import keyword
 import re
@@ -7,14 +8,24 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from remit._base.text import clean_line, shown
+from remit._contract.component import Component
+from remit._contract.options import LIMITS
 from remit._model.effects import Effect
 from remit.cli.offers import OfferLine
 from remit.compiler import Backend
 
 _SHOWN: Final = 80
 _NAME: Final = 100
+_TYPE: Final = 80
+_REASON: Final = 300
 _IMPORTED: Final = "imported"
 OPERATIONS: Final = "OPERATIONS"
+
+_USED: Final = frozenset(
+    {"reference", *keyword.kwlist, *keyword.softkwlist, *(name.lower() for name in dir(builtins)), *dir(Component)}
+)
+"""What no attribute is called: the class body, or a binding that is written into it, would no longer mean the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +34,7 @@ class Stub:
 
     `effect` is what its catalogue says; `reviewed` is False where nobody has said any, which counts as destructive: a
     method promises nothing, a GET included. `operation` is the name that its opting in would have, None where it is
-    opted in already.
+    opted in already, and `description` what it is given where its backend has no text that an agent may read.
     """
 
     id: str
@@ -33,11 +44,12 @@ class Stub:
     effect: str
     reviewed: bool
     operation: str | None
+    description: str | None = None
 
 
 def stubs_of(lines: Sequence[OfferLine], taken: Iterable[str]) -> list[Stub]:
     """A stub for each line; `taken` are the names of operations that are listed anywhere."""
-    names, attributes = set(taken), set[str]()
+    names, attributes = set(taken), set(_USED)
     found: list[Stub] = []
     for line in lines:
         listed = line.id is not None
@@ -54,14 +66,21 @@ def stubs_of(lines: Sequence[OfferLine], taken: Iterable[str]) -> list[Stub]:
                 effect=line.effect if listed and line.effect is not None else Effect.DESTRUCTIVE.value,
                 reviewed=listed,
                 operation=None if listed else name,
+                description=None if listed or line.described else _description(line),
             )
         )
     return found
 
 
-def written(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) -> str:
-    """The source of a module that declares them; `types` are component types that exist."""
-    return "\n".join([*_head(backend, stubs), *_opted_in(backend, stubs), *_component(backend, stubs, types), ""])
+def written(
+    backend: Backend, stubs: Sequence[Stub], types: Collection[str], unfit: Sequence[tuple[OfferLine, str]]
+) -> str:
+    """The source of a module that declares them; `types` are component types that exist.
+
+    `unfit` are those to which a reference would not compile: they stand in comments, each with the reason.
+    """
+    parts = (_head(backend, stubs), _opted_in(backend, stubs), _component(backend, stubs, types), _not_written(unfit))
+    return "\n".join([*(line for part in parts for line in part), ""])
 
 
 def _head(backend: Backend, stubs: Sequence[Stub]) -> Iterator[str]:
@@ -83,8 +102,9 @@ def _opted_in(backend: Backend, stubs: Sequence[Stub]) -> Iterator[str]:
     yield f"{OPERATIONS} = {{"
     kind = (backend.opted_in_by or "").rpartition(".")[2]
     for stub in new:
-        yield f"    # {_short(stub.summary) if stub.summary else 'not described: give it description='}"
-        yield f'    {_text(stub.operation)}: {kind}({_text(stub.request)}, effect="{stub.effect}"),'
+        yield f"    # {_short(stub.summary) if stub.summary else 'not described: say what it does'}"
+        more = "" if stub.description is None else f", description={_text(stub.description)}"
+        yield f'    {_text(stub.operation)}: {kind}({_text(stub.request)}, effect="{stub.effect}"{more}),'
     yield "}"
 
 
@@ -92,7 +112,7 @@ def _component(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) 
     words = re.findall("[a-z0-9]+", backend.name.lower()) or ["backend"]
     if not words[0][0].isalpha():
         words.insert(0, "backend")
-    kind = _free(f"{'-'.join(words)}.{_IMPORTED}", types, "-")
+    kind = _free(f"{'-'.join(words)[:_TYPE].rstrip('-')}.{_IMPORTED}", types, "-")
     yield ""
     yield ""
     name = "".join(word.capitalize() for word in words) + _IMPORTED.capitalize()
@@ -104,17 +124,30 @@ def _component(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) 
         yield f"    {stub.attribute} = reference({_text(stub.id)})"
 
 
+def _not_written(unfit: Sequence[tuple[OfferLine, str]]) -> Iterator[str]:
+    if unfit:
+        yield ""
+        yield ""
+        yield "# Not written, for a reference to it would not compile:"
+    for line, reason in unfit:
+        yield f"# * {line.request or line.id}: {clean_line(reason, _REASON)}"
+
+
 def _name(line: OfferLine) -> str:
     """The backend's own name in the characters that every door takes as they are."""
     plain = re.sub(r"[^A-Za-z0-9.]+", "-", line.operation_id or line.request)
     return plain.strip("-.")[:_NAME] or "operation"
 
 
+def _description(line: OfferLine) -> str:
+    return line.summary or clean_line(f"Not described by its backend: {line.request}", LIMITS.capability_description)
+
+
 def _attribute(name: str) -> str:
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
     plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_") or "operation"
     plain = plain if plain[0].isalpha() else f"call_{plain}"
-    return f"{plain}_" if keyword.iskeyword(plain) else plain
+    return f"{plain}_" if plain in _USED else plain
 
 
 def _free(wanted: str, taken: Collection[str], mark: str) -> str:
@@ -126,7 +159,8 @@ def _free(wanted: str, taken: Collection[str], mark: str) -> str:
 
 
 def _text(value: str | None) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """As a literal of Python; what nobody sees is an escape."""
+    return shown(json.dumps(value, ensure_ascii=False))
 
 
 def _short(summary: str) -> str:

@@ -44,16 +44,18 @@ def main(request_file: str) -> None:
     watchdog.daemon = True
     watchdog.start()
     failed = _import_all([*request["entries"], *request["homes"]], reach)
-    evaluated = Evaluated(findings=[failed]) if failed is not None else _evaluate(reach, request["outside"])
+    evaluated = (
+        Evaluated(findings=[failed]) if failed is not None else _evaluate(reach, request["outside"], request["trying"])
+    )
     watchdog.cancel()
     _answer(answer, evaluated)
     sys.stdout.flush()
     os._exit(0)
 
 
-def _evaluate(reach: Reach, outside: list[str]) -> Evaluated:
+def _evaluate(reach: Reach, outside: list[str], trying: bool) -> Evaluated:
     met = meet(reach, frozenset(Path(file) for file in outside))
-    evaluated = evaluate_loaded(met.reach)
+    evaluated = evaluate_loaded(met.reach, trying=trying)
     evaluated.external = met.foreigns
     evaluated.findings = [*met.findings, *evaluated.findings]
     return evaluated

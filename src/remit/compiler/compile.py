@@ -69,12 +69,14 @@ def builds(project: Project) -> Iterator[tuple[str | None, Project]]:
         yield name, replace(project, entries=(*project.entries, *entries))
 
 
-def both_passes(project: Project, limit_s: float = TIME_LIMIT_S) -> tuple[Graph, Extraction, Evaluated]:
+def both_passes(
+    project: Project, limit_s: float = TIME_LIMIT_S, *, trying: bool = False
+) -> tuple[Graph, Extraction, Evaluated]:
     """Read one build and import it; CompileError for what the source does not show. The import's findings are kept."""
     graph = load_graph(project.root, project.entries, project.roots, Outside(project.external))
     extraction = extract(graph)
     stop_at(extraction.findings)
-    return graph, extraction, evaluate(project, graph, extraction, limit_s=limit_s)
+    return graph, extraction, evaluate(project, graph, extraction, limit_s=limit_s, trying=trying)
 
 
 def _build(project: Project, limit_s: float) -> Compiled:

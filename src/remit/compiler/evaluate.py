@@ -30,11 +30,14 @@ _TAIL: Final = 400
 _PASSED_ON: Final = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV", "TZ")
 
 
-def evaluate(project: Project, graph: Graph, extraction: Extraction, *, limit_s: float = TIME_LIMIT_S) -> Evaluated:
+def evaluate(
+    project: Project, graph: Graph, extraction: Extraction, *, limit_s: float = TIME_LIMIT_S, trying: bool = False
+) -> Evaluated:
     """Import the entries in a child and return what they declare; what went wrong is in its findings.
 
     The child has an allow-listed environment, an empty home, a temporary working directory, a fixed hash seed and,
-    where the system allows it, no network. Its output is captured; past `limit_s` seconds it is ended.
+    where the system allows it, no network. Its output is captured; past `limit_s` seconds it is ended. With `trying` it
+    tries a reference to each operation that a backend offers.
     """
     with tempfile.TemporaryDirectory(prefix="remit-compile-") as name:
         folder = Path(name)
@@ -49,6 +52,7 @@ def evaluate(project: Project, graph: Graph, extraction: Extraction, *, limit_s:
             "outside": [str(file) for module, file in graph.files.items() if module in graph.foreign],
             "files": {str(file): graph.modules[module].path for module, file in graph.files.items()},
             "limit": limit_s,
+            "trying": trying,
         }
         request.write_text(json.dumps(form), encoding="utf-8")
         code, output = _run(request, home, limit_s + _GRACE_S)

@@ -54,17 +54,20 @@ class Reach:
         return _below(resolved(str(file)), module, self.roots)
 
 
-def evaluate_loaded(reach: Reach) -> Evaluated:
-    """Derive everything that the loaded modules declare; no capability runs."""
+def evaluate_loaded(reach: Reach, *, trying: bool = False) -> Evaluated:
+    """Derive everything that the loaded modules declare; no capability runs.
+
+    With `trying`, each backend says too which of its operations a reference could not name.
+    """
     out = Evaluated()
-    _operations(out, reach)
+    refused = _operations(out, reach, trying)
     for path, cls in _classes(reach):
         declaration = declaration_of(cls)
         if declaration is None:
             continue
         out.components.append(live_component(declaration, path))
         try:
-            rows = rows_of(cls, out.operations)
+            rows = rows_of(cls, out.operations, refused)
         except DefinitionError as problem:
             out.findings.append(of_definition(problem, path))
             continue
@@ -178,19 +181,23 @@ def _below(path: Path, module: str, roots: tuple[Path, ...]) -> bool:
     return any(path in {(root / relative).with_suffix(".py"), root / relative / "__init__.py"} for root in roots)
 
 
-def _operations(out: Evaluated, reach: Reach) -> None:
+def _operations(out: Evaluated, reach: Reach, trying: bool) -> dict[str, str]:
+    """Meet every catalogue; returned is what they refused, by name."""
     found: dict[int, tuple[Catalogue, list[tuple[str, str]]]] = {}
     for path, module in sorted(loaded_modules(reach.files).items(), key=lambda item: reach.files[item[0]]):
         for name, value in list(vars(module).items()):
             if is_catalogue(value):
                 _, places = found.setdefault(id(value), (cast(Catalogue, value), []))
                 places.append((reach.files[path], name))
+    refused: dict[str, str] = {}
     for catalogue, places in found.values():
         first = places[0][0]
         for name in catalogue.names():
             _record(out, catalogue, name, first)
         out.findings += [refusal(first, name, reason) for name, reason in catalogue.refused().items()]
-        out.backends.append(meet(catalogue, places))
+        refused |= catalogue.refused()
+        out.backends.append(meet(catalogue, places, trying=trying))
+    return refused
 
 
 def refusal(path: str, name: str, reason: str) -> Finding:

@@ -27,7 +27,7 @@ class Referenced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offering:
-    """The backends of a project; `references` says by name who references an operation.
+    """The backends of a project; `references` says by name who references an operation, `types` are its components.
 
     `findings` are what else is wrong with the project: a reference to what nobody lists, for instance. What a
     catalogue refused stands at its operation, and is none of them.
@@ -36,22 +36,26 @@ class Offering:
     backends: tuple[Backend, ...]
     references: Mapping[str, tuple[Referenced, ...]]
     findings: tuple[Finding, ...]
+    types: frozenset[str]
 
 
-def offering(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Offering:
+def offering(root: Path, *, limit_s: float = TIME_LIMIT_S, trying: bool = False) -> Offering:
     """Read and import the project in `root` and tell what its backends offer.
 
-    CompileError when it cannot be read or imported; a project that does not compile for another reason is told of.
+    CompileError when it cannot be read or imported; a project that does not compile for another reason is told of. With
+    `trying`, each operation says too why a reference could not name it (`Offered.unfit`).
     """
     project = read_project(root.resolve())
     backends: list[Backend] = []
     references: dict[str, dict[str, Referenced]] = {}
     findings: dict[Finding, None] = {}
+    types: set[str] = set()
     for _, part in builds(project):
-        graph, extraction, evaluated = both_passes(part, limit_s)
+        graph, extraction, evaluated = both_passes(part, limit_s, trying=trying)
         if not evaluated.components and not evaluated.backends:
             stop_at(evaluated.findings)
         backends += [settled(each, graph) for each in evaluated.backends]
+        types |= {each.type for each in extraction.components}
         findings |= dict.fromkeys(_besides_refusals(evaluated))
         for name, each in _references(extraction, evaluated, project.exposure):
             references.setdefault(name, {}).setdefault(each.component, each)
@@ -59,6 +63,7 @@ def offering(root: Path, *, limit_s: float = TIME_LIMIT_S) -> Offering:
         backends=joined(backends),
         references={name: tuple(each[key] for key in sorted(each)) for name, each in references.items()},
         findings=tuple(findings),
+        types=frozenset(types),
     )
 
 

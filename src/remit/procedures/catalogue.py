@@ -120,9 +120,17 @@ class Catalogue(Protocol):
         refused = [Offer(request=name, name=name, refused=reason) for name, reason in self.refused().items()]
         return (*listed, *refused)
 
+    def tried(self, request: str) -> BackendOperation | None:
+        """What `Offer.request` would be if it were opted in, destructive and described; nothing is listed by asking.
+
+        DefinitionError with the reason for what cannot be listed, None where that is not known.
+        """
+        return None
+
     @property
     def opted_in_by(self) -> str | None:
-        """The class whose values opt an operation in, as `module.Class`: called with `Offer.request`, and `effect=`.
+        """The class whose values opt an operation in, as `module.Class`: called with `Offer.request`, `effect=`,
+        and `description=` where `Offer.summary` is nothing that an agent may read.
 
         None where everything that there is was opted in by being written (SPEC 10.2).
         """

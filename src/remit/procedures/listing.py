@@ -77,6 +77,11 @@ def checked_description(subject: str, place: str, written: str | None, doc: str 
     return text
 
 
+def is_description(text: str) -> bool:
+    """Whether an agent may read a text as it stands."""
+    return bool(text.strip()) and first_bad(text) is None and len(text) <= _LIMITS.capability_description
+
+
 def checked_tags(subject: str, place: str, tags: Iterable[str]) -> tuple[str, ...]:
     """The tags, sorted, each once."""
     names = None if isinstance(tags, str) else sorted(set(tags))

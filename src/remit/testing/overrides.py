@@ -114,6 +114,10 @@ class Overrides:
             return self._backend.offers()
         return tuple(Offer(request=name, name=name) for name in self.names())
 
+    def tried(self, request: str) -> BackendOperation | None:
+        """As the application's own catalogue says."""
+        return None if self._backend is None else self._backend.tried(request)
+
     @property
     def opted_in_by(self) -> str | None:
         """As the application's own catalogue says."""

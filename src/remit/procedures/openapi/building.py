@@ -8,7 +8,7 @@ from remit._base.boundary import Json
 from remit._base.text import first_paragraph
 from remit._model.effects import DEFAULTS
 from remit._model.ids import check_domain_id
-from remit.errors import DefinitionError
+from remit.errors import DefinitionCode, DefinitionError
 from remit.procedures.http.way import Way
 from remit.procedures.listing import (
     checked_confirmation,
@@ -25,6 +25,9 @@ from remit.procedures.openapi.request import request_form
 from remit.procedures.openapi.servers import server_path
 
 METHODS: Final = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
+TRIED: Final = "tried"
+"""The name and the text of an operation that nobody opted in, while it is built to see whether it could be."""
+
 _DESCRIPTION: Final = 300
 
 
@@ -63,6 +66,11 @@ def build(document: Document, name: str, said: Operation, with_: Build) -> OpenA
         prefix=server_path(servers, with_.way.fixed),
         way=with_.way,
     )
+
+
+def cannot_list(request: str, refused: OperationRefused, place: str) -> DefinitionError:
+    """The refusal of an operation that was only tried, as an error."""
+    return DefinitionError(DefinitionCode.INVALID_DEFINITION, request, str(refused), place=place)
 
 
 def operations_of(document: Document) -> Iterator[tuple[str, Node]]:

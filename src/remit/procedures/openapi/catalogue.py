@@ -13,7 +13,7 @@ from remit.procedures.http.catalogue import HttpCatalogue
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.sending import App
 from remit.procedures.http.way import BaseURL, Said, way_of
-from remit.procedures.openapi.building import Build, build, operations_of, summary_of
+from remit.procedures.openapi.building import TRIED, Build, build, cannot_list, operations_of, summary_of
 from remit.procedures.openapi.document import Source, read_document
 from remit.procedures.openapi.operation import OpenAPIOperation, Operation
 from remit.procedures.openapi.refusal import OperationRefused
@@ -101,6 +101,15 @@ class OpenAPI(HttpCatalogue[OpenAPIOperation]):
                 )
             )
         return tuple(offers)
+
+    def tried(self, request: str) -> OpenAPIOperation:
+        """The operation as it would be listed; DefinitionError with the reason when it could not be."""
+        try:
+            return build(
+                self._document, TRIED, Operation(request, effect="destructive", description=TRIED), self._build
+            )
+        except OperationRefused as refused:
+            raise cannot_list(request, refused, self._build.place) from None
 
     def _list(self, name: str, said: Operation) -> None:
         try:

@@ -13,7 +13,7 @@ from remit.procedures.http.catalogue import HttpCatalogue
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.way import BaseURL, Said, way_of
 from remit.procedures.listing import wrong
-from remit.procedures.openapi.building import summary_of
+from remit.procedures.openapi.building import TRIED, cannot_list, summary_of
 from remit.procedures.openapi.document import JsonSource, read_document, read_json
 from remit.procedures.openapi.refusal import OperationRefused
 from remit.procedures.openapi.request import operation_at
@@ -124,6 +124,13 @@ class ORPC(HttpCatalogue[ORPCOperation]):
                 )
             )
         return tuple(offers)
+
+    def tried(self, request: str) -> ORPCOperation:
+        """The procedure as it would be listed; DefinitionError with the reason when it could not be."""
+        try:
+            return build(TRIED, Procedure(request, effect="destructive", description=TRIED), self._build)
+        except OperationRefused as refused:
+            raise cannot_list(request, refused, self._build.place) from None
 
     def _summary(self, method: str, path: str) -> str:
         try:
