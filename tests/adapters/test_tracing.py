@@ -1,4 +1,4 @@
-"""The trace that a client's request belongs to, at the MCP door over real HTTP in both eras (SPEC 6.14)."""
+"""The trace that a client's request belongs to, over real HTTP: MCP in both eras, and the page protocol (SPEC 6.14)."""
 
 from typing import Any, cast
 
@@ -6,6 +6,7 @@ import mcp_types as types
 import pytest
 
 from remit import AuditEntry, Surface
+from tests.adapters.page_client import calling
 from tests.adapters.site import ERAS, SELECT, data_of, serving
 
 ONE = "00-11111111111111111111111111111111-1111111111111111-01"
@@ -45,3 +46,16 @@ async def test_a_malformed_one_is_as_if_none_had_been_sent(mode: str) -> None:
             for sent in (None, meta(traceparent="nonsense"), meta(traceparent=7)):
                 data_of(await client.call_tool(SELECT, {"ids": []}, meta=sent))
                 assert (last(surface).traceparent, last(surface).linked) == (None, False)
+
+
+@pytest.mark.requirement("6.14-traceparent-from-outside-is-a-link")
+@pytest.mark.requirement("6.14-a-malformed-traceparent-fails-nothing")
+@pytest.mark.parametrize("trusted", [False, True])
+async def test_the_page_protocol_reads_the_header_alike(trusted: bool) -> None:
+    async with serving(trust_traceparent=trusted) as site:
+        surface, _ = site.open_table()
+        async with calling(site) as client:
+            for sent, traceparent in ((TWO, TWO), ("00-zz", None)):
+                client.http.headers["traceparent"] = sent
+                assert (await client.act("view:devices.table.selectRows", {"ids": []}))["ok"]
+                assert (last(surface).traceparent, last(surface).linked) == (traceparent, not trusted and sent == TWO)

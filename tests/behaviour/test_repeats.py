@@ -454,6 +454,20 @@ async def test_a_registration_that_is_not_the_live_one_is_stale() -> None:
     assert error.details == {"reason": "registration-replaced"}
 
 
+@pytest.mark.requirement("6.5-registration-replaced")
+async def test_the_registration_of_another_instance_is_not_the_live_one_of_this() -> None:
+    surface = Surface(authority_of(Desk), principal="operator")
+    left, right = Desk(), Desk()
+    named = surface.mount(left, instance="left").registration_id
+    surface.mount(right, instance="right")
+    agent = surface.connect(AGENT)
+    error = failed(await agent.call(Desk.put, instance="right", registration=named), "STALE_CAPABILITY")
+    assert error.details == {"reason": "registration-replaced"}
+    failed(await agent.call(Desk.put, instance="nowhere", registration=named), "CAPABILITY_NOT_FOUND")
+    assert (left.ran, right.ran) == (0, 0)
+    assert output(await agent.call(Desk.put, instance="left", registration=named)) == 1
+
+
 @pytest.mark.requirement("6.5-surface-reloaded")
 async def test_another_surfaces_id_is_surface_reloaded() -> None:
     authority = authority_of(Desk)

@@ -370,6 +370,8 @@ async def test_available_is_live_enabled_not_pushed_predicate_true_and_no_policy
     assert await reason() == "Closed for today"
     closed.clear()
     assert await reason() == "gone"
+    mount.update(available={"go": " "})  # a reason that says nothing is replaced
+    assert await reason() == "Not available now"
 
 
 @pytest.mark.requirement("4.6-raising-predicate")

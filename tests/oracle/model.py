@@ -80,8 +80,7 @@ def _resolve(world: World, who: Consumer, asked: Asked) -> tuple[Registration, C
     offered = [(place, what) for place in world.live for what in place.capabilities if what.id == asked.capability]
     seen = [pair for pair in offered if see(world, who, *pair)[0] != "hidden"]
     fitting = [pair for pair in seen if asked.instance in (None, pair[0].instance, _address(*pair))]
-    pinned = [pair for pair in seen if pair[0].id == asked.registration]
-    if not fitting and not pinned:
+    if not fitting:
         told = [stone for stone in world.gone if _told(world, who, asked, stone)]
         if asked.capability not in world.off and any(reaches(world, who, stone, asked.capability) for stone in told):
             raise No(3, ErrorCode.COMPONENT_UNMOUNTED, "resolve")
@@ -89,11 +88,9 @@ def _resolve(world: World, who: Consumer, asked: Asked) -> tuple[Registration, C
     if asked.surface not in (None, world.id):
         raise No(4, ErrorCode.STALE_CAPABILITY, "surface-reloaded")
     if asked.registration is not None:
-        if not pinned:
-            raise No(4, ErrorCode.STALE_CAPABILITY, "registration-replaced")
-        fitting = [pair for pair in fitting if pair in pinned]
+        fitting = [pair for pair in fitting if pair[0].id == asked.registration]
         if not fitting:
-            raise No(4, ErrorCode.CAPABILITY_NOT_FOUND)
+            raise No(4, ErrorCode.STALE_CAPABILITY, "registration-replaced")
     if len(fitting) > 1:
         raise No(4, ErrorCode.AMBIGUOUS_INSTANCE, tuple(sorted(_address(*pair) for pair in fitting)))
     place, what = fitting[0]

@@ -6,6 +6,7 @@ from remit._confirmation.desk import Desk
 from remit._confirmation.refusals import UnknownRequest, WrongDigest
 from remit._confirmation.request import RequestRecord, check_fields, check_reason
 from remit._model.consumer import ConsumerKey, Decider, check_decider
+from remit._model.ids import check_id
 from remit._model.request_view import ConfirmationStatus, ConfirmationView
 from remit._model.standing import StandingApproval
 
@@ -34,6 +35,7 @@ class Confirmations:
 
     def get(self, id: str, decider: Decider | None = None) -> ConfirmationView | None:
         """One request in its present state, ended ones too; None if there is none, or `decider` may not decide it."""
+        check_id(id, "a request")
         check_decider(decider)
         record = self._desk.find(id)
         if record is None or not record.listed or (decider is not None and not record.may_be_decided_by(decider)):
@@ -79,6 +81,7 @@ class Confirmations:
         `decider` is whoever could have given it, or the principal, else `NotTheDecider`. One that has ended is
         `UnknownRequest`.
         """
+        check_id(id, "a standing approval")
         check_decider(decider, needed=True)
         self._desk.standings.revoke(id, decider)
 
@@ -114,6 +117,7 @@ class Confirmations:
         self._desk.restraint.lift(capability, consumer)
 
     def _record(self, id: str) -> RequestRecord:
+        check_id(id, "a request")
         record = self._desk.find(id)
         if record is None or not record.listed:
             raise UnknownRequest

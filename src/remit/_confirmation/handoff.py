@@ -20,6 +20,7 @@ from remit._journal.listeners import Listeners
 from remit._model.consumer import Consumer, ConsumerKey, Decider, Principal, check_decider
 from remit._model.event import EventType
 from remit._model.handoff_view import HandoffState, HandoffStatus, HandoffView
+from remit._model.ids import check_id
 from remit._model.record import PARAM, is_record_id
 from remit._schema.derive import OutputRefused
 from remit.errors import Refusal, handoff_required, rate_limited
@@ -281,6 +282,7 @@ class Handoffs:
 
         The page at `url` asks with whoever is logged in there, so that an id opens nothing for anybody else.
         """
+        check_id(id, "a handoff")
         check_decider(decider)
         record = self._desk.find(id)
         if record is None or (decider is not None and not record.may_be_ended_by(decider)):
@@ -307,6 +309,7 @@ class Handoffs:
         return self._desk.listeners.add(listener)
 
     def _open(self, id: str, decider: Decider) -> HandoffRecord:
+        check_id(id, "a handoff")
         record = self._desk.find(id)
         if record is None:
             raise UnknownHandoff

@@ -89,6 +89,8 @@ def _visible(request: Invocation, part: Part, viewer: Viewer) -> tuple[list[tupl
     id, offers = given if isinstance(given, str) else "", part.registry.offers(given)
     bounds = offers.named(request.instance)
     named = None if request.registration is None else offers.of.get(request.registration)
+    if named is not None and request.instance not in (None, *named.names):
+        named = None  # the registration of another instance is not the live one of this (SPEC 6.5)
     if named is None:
         visible, hidden, asked = find(id, bounds, offers, viewer)
     else:

@@ -98,3 +98,9 @@ def check_domain_id(text: object, *, place: str | None = None) -> CapabilityId:
         place=place,
         do='write for example reference("domain:devices.disable")',
     )
+
+
+def check_id(id: object, of: str) -> None:
+    """Raise a TypeError for what is no text where the host names a call, a request or a handoff."""
+    if not isinstance(id, str):
+        raise TypeError(f"{id!r:.80} is no id of {of}: an id is text, as it was given out")

@@ -1,11 +1,15 @@
 """Where a call stands in a trace that goes through several systems: W3C trace context (SPEC 6.14)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
 _PARENT: Final = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x20-\x7e]{0,456})?")
 _NO_VERSION: Final = "ff"
+
+TRACEPARENT: Final = "traceparent"
+"""The name under which doors are sent it: a header, or a key of MCP's `_meta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,11 @@ class Trace:
         """What a caller sent; None for what is malformed, which fails no call. A later version is read as this one."""
         known = _read(text)
         return None if known is None else cls(known, linked)
+
+    @classmethod
+    def carried(cls, headers: Sequence[str], *, linked: bool) -> Self | None:
+        """What the headers `traceparent` of a request say: one is read, several are no trace."""
+        return cls.read(headers[0], linked=linked) if len(headers) == 1 else None
 
 
 def _read(text: object) -> str | None:

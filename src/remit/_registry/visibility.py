@@ -236,12 +236,14 @@ def _predicate(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:
             votes=votes,
             cause=answer.cause,
         )
-    reason = answer.reason if isinstance(answer, Unavailable) else "Not available now"
-    return Sight(
-        state=State.UNAVAILABLE, reason=clean_line(reason, viewer.site.limits.runtime_text), settled=False, votes=votes
-    )
+    said = _line(answer.reason if isinstance(answer, Unavailable) else "", viewer)
+    return Sight(state=State.UNAVAILABLE, reason=said, settled=False, votes=votes)
 
 
 def _unavailable(reason: str, viewer: Viewer, votes: tuple[Vote, ...]) -> Sight:
-    line = clean_line(reason, viewer.site.limits.runtime_text)
-    return Sight(state=State.UNAVAILABLE, reason=line, votes=votes)
+    return Sight(state=State.UNAVAILABLE, reason=_line(reason, viewer), votes=votes)
+
+
+def _line(reason: str, viewer: Viewer) -> str:
+    """The reason as an agent reads it; an empty one is none."""
+    return clean_line(reason, viewer.site.limits.runtime_text).strip() or "Not available now"

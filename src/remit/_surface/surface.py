@@ -20,7 +20,7 @@ from remit._model.effects import Effect
 from remit._model.event import EventListener, EventType
 from remit._model.finding import SurfaceFinding
 from remit._model.handoff_view import HandoffState
-from remit._model.ids import DEFAULT_INSTANCE, SurfaceId
+from remit._model.ids import DEFAULT_INSTANCE, SurfaceId, check_id
 from remit._model.listing import Snapshot
 from remit._model.outcome import Outcome
 from remit._model.preflight import Preflight
@@ -246,6 +246,7 @@ class Surface:
 
         It decides nothing. Somebody else's id is an unknown id (SPEC 7.6, 7.7).
         """
+        check_id(confirmation_id, "a request")
         check_consumer(consumer)
         stored = self._parts.broker.stored(confirmation_id, consumer.key)
         ended = self._parts.broker.ended(confirmation_id, consumer.key)
@@ -261,6 +262,7 @@ class Surface:
         decides nothing: a request that is still pending is answered with CONFIRMATION_REQUIRED. An id that is unknown
         to this surface is CONFIRMATION_INVALID, like an invented one (SPEC 7.6).
         """
+        check_id(confirmation_id, "a request")
         requester = self._parts.broker.requester(confirmation_id)
         if requester is None:
             return self._life.no_call(None, confirmation_invalid("mismatch"), None)
@@ -268,23 +270,27 @@ class Surface:
 
     async def decided(self, confirmation_id: str, consumer: Consumer, *, timeout: float) -> ConfirmationStatus | None:
         """Wait at most `timeout` seconds until a request of this consumer is no longer pending."""
+        check_id(confirmation_id, "a request")
         check_consumer(consumer)
         return await self._parts.broker.decided(confirmation_id, consumer.key, timeout)
 
     async def withdraw(self, confirmation_id: str, consumer: Consumer) -> bool:
         """End a pending request of this consumer; not a denial (SPEC 7.5)."""
+        check_id(confirmation_id, "a request")
         check_consumer(consumer)
         return await self._parts.broker.withdraw(confirmation_id, consumer.key)
 
     def handoff(self, handoff_id: str, consumer: Consumer) -> HandoffState | None:
         """How a handoff of this consumer stands; None: unknown id, another's, or out of its reach now (SPEC 11.7)."""
         self._belongs.check_thread()
+        check_id(handoff_id, "a handoff")
         check_consumer(consumer)
         return standing_of(handoff_id, consumer, self._parts)
 
     def cancel(self, invocation_id: str, consumer: Consumer) -> bool:
         """Cancel a running call of this consumer."""
         self._belongs.check_thread()
+        check_id(invocation_id, "a call")
         check_consumer(consumer)
         return self._pipeline.cancel(invocation_id, consumer.key)
 

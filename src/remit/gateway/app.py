@@ -101,7 +101,12 @@ class Gateway:
         self._unhear = self._delegations.revoked.subscribe(self._revocation)
         self._door: McpDoor | None = None
         self._page = PageDoor(
-            self._views, self._identify_page, pages=self._pages, clock=self._clock, limits=self._limits
+            self._views,
+            self._identify_page,
+            pages=self._pages,
+            clock=self._clock,
+            limits=self._limits,
+            trust_traceparent=trust_traceparent,
         )
         self._has_pages = False
         self._stopped = False

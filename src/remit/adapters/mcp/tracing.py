@@ -1,13 +1,9 @@
 """The trace that a request of a client belongs to (SPEC 6.14)."""
 
-from typing import Final
-
 from starlette.requests import Request
 
-from remit._model.trace import Trace
+from remit._model.trace import TRACEPARENT, Trace
 from remit.adapters.mcp.confirming import Context
-
-TRACEPARENT: Final = "traceparent"
 
 
 def trace_of(ctx: Context, *, trusts: bool) -> Trace | None:
@@ -18,5 +14,4 @@ def trace_of(ctx: Context, *, trusts: bool) -> Trace | None:
     sent = Trace.read(None if ctx.meta is None else ctx.meta.get(TRACEPARENT), linked=not trusts)
     if sent is not None or not isinstance(ctx.request, Request):
         return sent
-    headers = ctx.request.headers.getlist(TRACEPARENT)
-    return Trace.read(headers[0], linked=not trusts) if len(headers) == 1 else None
+    return Trace.carried(ctx.request.headers.getlist(TRACEPARENT), linked=not trusts)

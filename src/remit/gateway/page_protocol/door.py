@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 import orjson
+from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._model.consumer import Consumer
+from remit._model.trace import TRACEPARENT, Trace
 from remit._session.identity import Identity, Resolve, decision_link, unauthorized
 from remit._session.views import Views
 from remit.errors import AgentError, Issue, invalid_input
@@ -52,13 +54,24 @@ class PageDoor:
 
     `resolve` says who is calling, from the bearer token of this very request: None is 401, in one body whatever was
     wrong. `pages` is the path of decision pages, asked per request; None where the application serves none. Outcomes,
-    refusals included, are 200 with the outcome as body.
+    refusals included, are 200 with the outcome as body. A request's `traceparent` is a link, or, trusted, what its call
+    continues; that of an upgrade is read by nobody, for it belongs to no call (SPEC 6.14).
     """
 
-    def __init__(self, views: Views, resolve: Resolve, *, pages: Pages, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self,
+        views: Views,
+        resolve: Resolve,
+        *,
+        pages: Pages,
+        clock: Clock,
+        limits: Limits,
+        trust_traceparent: bool = False,
+    ) -> None:
         self._resolve = resolve
         self._pages = pages
         self._limits = limits
+        self._trusts = trust_traceparent
         self._verbs = Verbs(views, clock, limits)
         self._stopping = asyncio.Event()
         self._serving = 0
@@ -146,7 +159,8 @@ class PageDoor:
         if isinstance(parsed, AgentError):
             return json_response(refused(parsed))
         verb = _path(scope)[1:]
-        work = self._verbs.answer(verb, parsed, identity, partial(self._link, HTTPConnection(scope)))
+        trace = Trace.carried(Headers(scope=scope).getlist(TRACEPARENT), linked=not self._trusts)
+        work = self._verbs.answer(verb, parsed, identity, partial(self._link, HTTPConnection(scope)), trace)
         return json_response(await while_there(work, receive))
 
     async def _events(self, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:

@@ -13,6 +13,7 @@ from remit._base.limits import Limits
 from remit._model.outcome import Failed, Ok, Outcome, untrusted_to_json
 from remit._model.port import SurfacePort
 from remit._model.request import Invocation
+from remit._model.trace import Trace
 from remit._session.identity import Identity
 from remit._session.reach import Callers, no_such_view, unreachable
 from remit._session.session import Session
@@ -52,14 +53,14 @@ class Verbs:
         self.callers: Callers[Caller] = Callers(lambda identity: Caller(identity, views, clock), clock, limits)
         self._limits = limits
 
-    async def answer(self, verb: str, body: Json, identity: Identity, link: Link) -> Answer:
-        """Answer one request; nothing an agent sends makes it raise."""
+    async def answer(self, verb: str, body: Json, identity: Identity, link: Link, trace: Trace | None = None) -> Answer:
+        """Answer one request; nothing an agent sends makes it raise. `trace` is the one that the request came with."""
         try:
             request = self.requests.read(verb, body)
             if isinstance(request, AgentError):
                 return refused(request)
             caller = self.callers.of(identity)
-            answer = await self._answered(verb, request, caller, link)
+            answer = await self._answered(verb, request, caller, link, trace)
             if not identity.given_away(orjson.dumps(answer).decode()):
                 return answer
             return _withheld(answer, caller, identity)
@@ -69,12 +70,14 @@ class Verbs:
             logger.exception("a request of the page protocol failed (%s)", correlation)
             return refused(execution_failed("transport", Happened.UNKNOWN, correlation_id=correlation))
 
-    async def _answered(self, verb: str, request: Mapping[str, Json], caller: Caller, link: Link) -> Answer:
+    async def _answered(
+        self, verb: str, request: Mapping[str, Json], caller: Caller, link: Link, trace: Trace | None
+    ) -> Answer:
         match verb:
             case "describe":
                 return self._describe(caller, text_of(request, "view"))
             case "invoke":
-                return await self._invoke(caller, request, link)
+                return await self._invoke(caller, request, link, trace)
             case "propose":
                 return self._in_view(caller, capability_not_available("not offered"))
             case _:
@@ -112,7 +115,7 @@ class Verbs:
             "capabilities": told,
         }
 
-    async def _invoke(self, caller: Caller, request: Mapping[str, Json], link: Link) -> Answer:
+    async def _invoke(self, caller: Caller, request: Mapping[str, Json], link: Link, trace: Trace | None) -> Answer:
         session = caller.reach.chosen()
         if not isinstance(session, Session):
             return refused(unreachable(session))
@@ -129,6 +132,7 @@ class Verbs:
             surface_id=text_of(request, "surface"),
             surface_version=text_of(request, "version"),
             confirmation=text_of(request, "confirmation"),
+            trace=trace,
         )
         outcome = await port.invoke(invocation, caller.consumer)
         return _settled(id, port, self._told(outcome, id, caller, port, link), registration, meant)
