@@ -3,8 +3,8 @@
 import ast
 from pathlib import Path
 
-WIRING = ("_surface", "_session", "gateway", "store")
-PROTOCOL = "remit.store.protocol"
+WIRING = ("_surface", "_session", "cli", "gateway", "store")
+PROTOCOL = ("remit.store.protocol", "remit.store.rows")
 
 
 def stores(tree: ast.AST) -> list[str]:
@@ -19,7 +19,7 @@ def stores(tree: ast.AST) -> list[str]:
         name
         for name in found
         if (name == "remit.store" or name.startswith("remit.store."))
-        and not (name == PROTOCOL or name.startswith(f"{PROTOCOL}."))
+        and not any(name == each or name.startswith(f"{each}.") for each in PROTOCOL)
     ]
 
 

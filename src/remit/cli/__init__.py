@@ -16,6 +16,7 @@ from remit.cli.diff import diff
 from remit.cli.doctor import doctor
 from remit.cli.init import init
 from remit.cli.inspect import inspect
+from remit.cli.migrate import migrate
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -39,3 +40,4 @@ main.add_command(diff)
 main.add_command(doctor)
 main.add_command(init)
 main.add_command(inspect)
+main.add_command(migrate)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from remit._contract.durable import wrongly_set
 from remit._contract.files import settings_of
 from remit._contract.options import DOORS
 from remit._model.pattern import Patterns
@@ -13,7 +14,7 @@ from remit.compiler.external import Approval, read_approvals
 from remit.errors import CompileError, DefinitionError, Finding
 
 PYPROJECT: Final = "pyproject.toml"
-_KEYS: Final = ("both_planes", "entries", "exposure", "external", "policies", "targets")
+_KEYS: Final = ("both_planes", "entries", "exposure", "external", "keys", "policies", "state", "targets")
 _EXAMPLE: Final = 'entries = ["app"]'
 
 
@@ -80,6 +81,10 @@ def read_project(root: Path) -> Project:
     policies = _names(findings, table, "policies")
     external = read_approvals(findings, table)
     warns = _warns_of_planes(findings, table)
+    findings += [
+        Finding(path=PYPROJECT, found=f"{name} is the path of a file", write=f'{name} = ".remit/…"')
+        for name in wrongly_set(table)
+    ]
     if findings:
         raise CompileError(findings)
     return Project(

@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 from remit._base.bounded import Bounded, Full
 from remit._base.clock import Clock, SystemClock
 from remit._model.request_view import ConfirmationStatus
+from remit.store.copies import MemoryCalls, MemoryDelegations, MemoryHandoffs, MemorySessions, MemoryStandings
 from remit.store.protocol import ConfirmationChanges, ConfirmationRow, RevocationRow
 
 CAPACITY: Final = 10_000
@@ -30,7 +31,17 @@ class MemoryStore:
     a new one is an `OverflowError`. Nothing in here ever waits, so a compare-and-set is atomic on one event loop.
     """
 
-    __slots__ = ("_meters", "_revocations", "_rows", "_suspensions")
+    __slots__ = (
+        "_calls",
+        "_delegations",
+        "_handoffs",
+        "_meters",
+        "_revocations",
+        "_rows",
+        "_sessions",
+        "_standing",
+        "_suspensions",
+    )
 
     def __init__(self, *, clock: Clock | None = None, capacity: int = CAPACITY) -> None:
         clock = clock or SystemClock()
@@ -40,6 +51,11 @@ class MemoryStore:
         self._meters = MemoryMeters(clock)
         self._suspensions = MemorySuspensions()
         self._revocations = MemoryRevocations(clock)
+        self._standing = MemoryStandings(clock)
+        self._handoffs = MemoryHandoffs()
+        self._sessions = MemorySessions(clock)
+        self._delegations = MemoryDelegations(clock)
+        self._calls = MemoryCalls(clock)
 
     @property
     def durable(self) -> bool:
@@ -65,6 +81,34 @@ class MemoryStore:
     def revocations(self) -> "MemoryRevocations":
         """What was taken back."""
         return self._revocations
+
+    @property
+    def standing(self) -> MemoryStandings:
+        """What was approved for the session."""
+        return self._standing
+
+    @property
+    def handoffs(self) -> MemoryHandoffs:
+        """The steps for persons."""
+        return self._handoffs
+
+    @property
+    def sessions(self) -> MemorySessions:
+        """The open views."""
+        return self._sessions
+
+    @property
+    def delegations(self) -> MemoryDelegations:
+        """The tokens that were given out."""
+        return self._delegations
+
+    @property
+    def calls(self) -> MemoryCalls:
+        """The calls that must not run twice."""
+        return self._calls
+
+    async def flush(self) -> None:
+        """Return at once: what is said is kept."""
 
     async def put(self, row: ConfirmationRow) -> None:
         """Keep a new request; an id that is taken is a `ValueError`, a store full of open ones an `OverflowError`."""

@@ -4,31 +4,61 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from remit.store.memory import MemoryStore
-from remit.store.protocol import ConfirmationStore, MeterStore, RevocationStore, Store, SuspensionStore
+from remit.store.protocol import (
+    CallStore,
+    ConfirmationStore,
+    DelegationStore,
+    HandoffStore,
+    MeterStore,
+    RevocationStore,
+    SessionStore,
+    StandingStore,
+    Store,
+    SuspensionStore,
+)
 
-_REQUESTS: Final = ("put", "get", "transition", "list")
-_METERS: Final = ("take",)
-_SUSPENSIONS: Final = ("holds", "set", "subscribe")
-_REVOCATIONS: Final = ("holds", "add", "subscribe")
+_NEEDS: Final = {
+    "confirmations": ("put", "get", "transition", "list"),
+    "meters": ("take",),
+    "suspensions": ("holds", "set", "subscribe"),
+    "revocations": ("holds", "add", "subscribe"),
+    "standing": ("put", "list"),
+    "handoffs": ("put", "lost"),
+    "sessions": ("put", "end", "lost", "list"),
+    "delegations": ("put", "get", "list"),
+    "calls": ("begin", "settle", "lost"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Every part of a store; fits `Store`. `in_memory` says that none of them outlives or leaves this process.
 
-    `durable` says that requests outlive it.
+    `durable` says that requests outlive it; `whole` is the store itself.
     """
 
     confirmations: ConfirmationStore
     meters: MeterStore
     suspensions: SuspensionStore
     revocations: RevocationStore
+    standing: StandingStore
+    handoffs: HandoffStore
+    sessions: SessionStore
+    delegations: DelegationStore
+    calls: CallStore
     in_memory: bool
+    whole: object
 
     @property
     def durable(self) -> bool:
         """Whether requests are kept beyond this process."""
         return self.confirmations.durable
+
+    async def flush(self) -> None:
+        """Return when everything that was said before is kept; a store that cannot say so keeps it at once."""
+        flush = getattr(self.whole, "flush", None)
+        if flush is not None:
+            await flush()
 
 
 def parts_of(store: ConfirmationStore | Store | None, spare: MemoryStore) -> Parts:
@@ -39,21 +69,32 @@ def parts_of(store: ConfirmationStore | Store | None, spare: MemoryStore) -> Par
     given = spare if store is None else store
     if isinstance(given, Parts):
         return given
-    confirmations = cast("ConfirmationStore", getattr(given, "confirmations", given))
-    meters: MeterStore = getattr(given, "meters", spare.meters)
-    suspensions: SuspensionStore = getattr(given, "suspensions", spare.suspensions)
-    revocations: RevocationStore = getattr(given, "revocations", spare.revocations)
-    parts = (confirmations, _REQUESTS), (meters, _METERS), (suspensions, _SUSPENSIONS), (revocations, _REVOCATIONS)
-    for part, needs in parts:
+    parts: dict[str, object] = {
+        name: getattr(given, name, given if name == "confirmations" else getattr(spare, name)) for name in _NEEDS
+    }
+    for name, needs in _NEEDS.items():
+        part = parts[name]
         lacking = [each for each in needs if isinstance(given, type) or not callable(getattr(part, each, None))]
         if lacking:
             found = f"{given!r:.80}" if part is given else f"{type(given).__name__} with {part!r:.80}"
             raise TypeError(
                 f"{found} is no store: it has no {lacking[0]}()\n  do  write store=MemoryStore(), or leave store= out"
             )
-    if not isinstance(getattr(confirmations, "durable", None), bool):
+    if not isinstance(getattr(parts["confirmations"], "durable", None), bool):
         raise TypeError(
             f"{type(given).__name__} does not say whether requests outlive the process"
             "\n  do  give its confirmations durable = True, or False"
         )
-    return Parts(confirmations, meters, suspensions, revocations, isinstance(given, MemoryStore))
+    return Parts(
+        confirmations=cast("ConfirmationStore", parts["confirmations"]),
+        meters=cast("MeterStore", parts["meters"]),
+        suspensions=cast("SuspensionStore", parts["suspensions"]),
+        revocations=cast("RevocationStore", parts["revocations"]),
+        standing=cast("StandingStore", parts["standing"]),
+        handoffs=cast("HandoffStore", parts["handoffs"]),
+        sessions=cast("SessionStore", parts["sessions"]),
+        delegations=cast("DelegationStore", parts["delegations"]),
+        calls=cast("CallStore", parts["calls"]),
+        in_memory=isinstance(given, MemoryStore),
+        whole=given,
+    )

@@ -6,6 +6,8 @@ from typing import Protocol, TypedDict
 
 from typing_extensions import Unpack
 
+from remit.store.rows import CallRow, DelegationRow, HandoffRow, SessionRow, StandingRow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmationRow:
@@ -160,6 +162,87 @@ class RevocationStore(Protocol):
         ...
 
 
+class StandingStore(Protocol):
+    """What people approved for the session (SPEC 7.9). Nothing in here waits; a durable store writes behind it."""
+
+    def put(self, row: StandingRow) -> None:
+        """Keep it as it is now, in place of what was kept under its id."""
+        ...
+
+    def list(self, *, tenant: str | None = None, principal: str | None = None) -> Sequence[StandingRow]:
+        """Return what stands now, oldest first; None does not restrict."""
+        ...
+
+
+class HandoffStore(Protocol):
+    """Steps for persons (SPEC 11.7). Nothing in here waits; a durable store writes behind it."""
+
+    def put(self, row: HandoffRow) -> None:
+        """Keep it as it is now, in place of what was kept under its id."""
+        ...
+
+    def lost(self, tenant: str | None, principal: str) -> Sequence[HandoffRow]:
+        """Hand over what still waits for this person and was asked for by a process that has ended; each only once."""
+        ...
+
+
+class SessionStore(Protocol):
+    """Open views (SPEC 11.11). Nothing in here waits; a durable store writes behind it."""
+
+    def put(self, row: SessionRow) -> None:
+        """Keep it as it is now, in place of what was kept under its id."""
+        ...
+
+    def end(self, id: str) -> None:
+        """Forget it; one that is not kept is left as it is."""
+        ...
+
+    def lost(self, tenant: str | None, principal: str, key: str) -> SessionRow | None:
+        """Hand over the view of this name that a process had open which has ended; only once, and None without one."""
+        ...
+
+    def list(self, *, tenant: str | None = None, principal: str | None = None) -> Sequence[SessionRow]:
+        """Return what is kept, oldest first; None does not restrict."""
+        ...
+
+
+class DelegationStore(Protocol):
+    """Tokens that were given out (SPEC 11.11). Nothing in here waits; a durable store writes behind it."""
+
+    def put(self, row: DelegationRow) -> None:
+        """Keep it; the longest unused of more than 10,000 is forgotten, and whatever has ended by itself."""
+        ...
+
+    def get(self, id: str) -> DelegationRow | None:
+        """Return it, or None."""
+        ...
+
+    def list(self, *, tenant: str | None = None, principal: str | None = None) -> Sequence[DelegationRow]:
+        """Return those that have not ended by themselves, oldest first; None does not restrict."""
+        ...
+
+
+class CallStore(Protocol):
+    """Calls that must not run twice (SPEC 6.4, 7.6): used only over a store that is `durable`."""
+
+    @property
+    def any_lost(self) -> bool:
+        """False as long as no process has left a call behind; then nobody needs to ask for one."""
+        ...
+
+    async def begin(self, row: CallRow) -> None:
+        """Keep a call that is about to run, in place of an earlier one of this surface, consumer and id."""
+        ...
+
+    async def settle(self, surface_id: str, consumer: str, id: str, outcome: str | None) -> None:
+        """Keep how it ended; None forgets it, because nothing has run."""
+        ...
+
+    async def lost(self, tenant: str | None, principal: str, consumer: str, id: str) -> CallRow | None:
+        """Return the call of this id that a process began which has ended since, or None."""
+        ...
+
+
 class Store(Protocol):
     """Everything a deployment keeps, part by part."""
 
@@ -181,4 +264,33 @@ class Store(Protocol):
     @property
     def revocations(self) -> RevocationStore:
         """What was taken back."""
+        ...
+
+    @property
+    def standing(self) -> StandingStore:
+        """What was approved for the session."""
+        ...
+
+    @property
+    def handoffs(self) -> HandoffStore:
+        """The steps for persons."""
+        ...
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The open views."""
+        ...
+
+    @property
+    def delegations(self) -> DelegationStore:
+        """The tokens that were given out."""
+        ...
+
+    @property
+    def calls(self) -> CallStore:
+        """The calls that must not run twice."""
+        ...
+
+    async def flush(self) -> None:
+        """Return when everything that was said before is kept; raises what keeps it from being so."""
         ...

@@ -1,0 +1,210 @@
+"""The one thread that works a SQLite file: what waits together is kept together (SPEC 15.1)."""
+
+import asyncio
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from enum import IntEnum
+from pathlib import Path
+from typing import Final, Generic, TypeVar, cast
+
+from remit.store.failures import StoreError, told
+from remit.store.schema import check_version
+from remit.store.table import Value
+
+T = TypeVar("T")
+NAME: Final = "remit-store"
+TOGETHER: Final = 500
+"""At most so many questions in one transaction."""
+
+logger = logging.getLogger(__name__)
+
+
+class Lasts(IntEnum):
+    """What a question needs: nothing kept, kept as long as the machine runs, kept whatever happens to it."""
+
+    READS = 0
+    LOOSELY = 1
+    SAFELY = 2
+
+
+class _Question(Generic[T]):
+    __slots__ = ("answer", "lasts", "work")
+
+    def __init__(self, lasts: Lasts, work: Callable[[sqlite3.Connection], T]) -> None:
+        self.lasts = lasts
+        self.work = work
+        self.answer: Future[T] = Future()
+
+
+Work = Callable[[sqlite3.Connection], object]
+Write = tuple[str, Sequence[Value]]
+"""A statement, and what it takes."""
+
+
+class Writer:
+    """Asks a connection in a thread of its own, so that no event loop ever waits for a disk.
+
+    What waits when a transaction has ended goes into the next one, which is written to the disk once. When that fails
+    each question is asked by itself, so that one of them fails no other. `each` is called every `poll_s` seconds, in
+    the thread, between two transactions.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, poll_s: float, each: Work) -> None:
+        self._connection = connection
+        self._path = path
+        self._poll_s = poll_s
+        self._each = each
+        self._waiting: queue.SimpleQueue[_Question[object] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._owed: dict[tuple[str, str], Write] = {}
+        self._problem: StoreError | None = None
+        self._ended = False
+        self._synchronous = Lasts.READS
+        self._thread = threading.Thread(target=self._serve, name=NAME, daemon=True)
+        self._thread.start()
+
+    async def ask(self, lasts: Lasts, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do it in the thread; what it kept is kept when this returns. Raises what it raises, or a StoreError.
+
+        One that is cancelled before its turn is not done.
+        """
+        question = _Question(lasts, work)
+        self._put(cast("_Question[object]", question))
+        return await asyncio.wrap_future(question.answer)
+
+    def later(self, table: str, key: str, statement: str, values: Sequence[Value]) -> None:
+        """Write it soon, and again until it is written; what was owed for this key before is not."""
+        with self._lock:
+            self._owed.pop((table, key), None)
+            self._owed[table, key] = (statement, values)
+        if not self._ended:
+            self._put(_Question(Lasts.READS, _nothing))
+
+    async def flush(self) -> None:
+        """Return when nothing is owed; StoreError where that cannot be."""
+        await self.ask(Lasts.READS, _nothing)
+        if self._problem is not None:
+            raise self._problem
+
+    def end(self) -> None:
+        """Do what waits, then close the connection and end the thread; returns when that has happened."""
+        with self._lock:
+            ended, self._ended = self._ended, True
+        if not ended:
+            self._waiting.put(None)
+        self._thread.join()
+
+    def _put(self, question: "_Question[object]") -> None:
+        with self._lock:
+            if self._ended:
+                raise StoreError(f"{self._path.name} has been closed")
+            self._waiting.put(question)
+
+    def _serve(self) -> None:
+        due = time.monotonic() + self._poll_s
+        try:
+            while True:
+                questions = self._next(max(due - time.monotonic(), 0.0))
+                ends = None in questions
+                self._turn([question for question in questions if question is not None])
+                if ends:
+                    return
+                if time.monotonic() >= due:
+                    self._look_around()
+                    due = time.monotonic() + self._poll_s
+        finally:
+            self._connection.close()
+
+    def _next(self, seconds: float) -> "list[_Question[object] | None]":
+        found: list[_Question[object] | None] = []
+        try:
+            found.append(self._waiting.get(timeout=seconds))
+            while len(found) < TOGETHER and found[-1] is not None:
+                found.append(self._waiting.get_nowait())
+        except queue.Empty:
+            pass
+        return found
+
+    def _turn(self, questions: "list[_Question[object]]") -> None:
+        asked = [question for question in questions if question.answer.set_running_or_notify_cancel()]
+        with self._lock:
+            owed, self._owed = self._owed, {}
+        if owed:
+            behind = _Question[object](Lasts.SAFELY, lambda connection: _write(connection, owed))
+            self._together([behind, *asked])
+            self._owe(owed, behind.answer.exception())
+        elif asked:
+            self._together(asked)
+
+    def _owe(self, owed: dict[tuple[str, str], Write], problem: BaseException | None) -> None:
+        if problem is None:
+            self._problem = None
+            return
+        with self._lock:
+            self._owed = {**owed, **self._owed}
+        if self._problem is None:
+            logger.error("%d changes are not kept yet, and are tried again: %s", len(owed), problem)
+        self._problem = problem if isinstance(problem, StoreError) else StoreError(str(problem))
+
+    def _together(self, questions: "list[_Question[object]]") -> None:
+        try:
+            answers = self._kept(questions)
+        except (sqlite3.Error, StoreError) as problem:
+            if len(questions) > 1:
+                for question in questions:
+                    self._together([question])
+                return
+            answers = [told(problem, self._path) if isinstance(problem, sqlite3.Error) else problem]
+        except BaseException as problem:  # noqa: BLE001 - whoever asked gets it; the thread serves the others
+            answers = [problem] * len(questions)
+        for question, answer in zip(questions, answers, strict=True):
+            if isinstance(answer, BaseException):
+                question.answer.set_exception(answer)
+            else:
+                question.answer.set_result(answer)
+
+    def _kept(self, questions: "list[_Question[object]]") -> list[object]:
+        """Ask all in one transaction; what one of them raises by itself, before it wrote anything, is its answer."""
+        connection, lasts = self._connection, max(question.lasts for question in questions)
+        if lasts and lasts is not self._synchronous:  # how safely this transaction is written: once, at its end
+            connection.execute(f"PRAGMA synchronous = {'FULL' if lasts is Lasts.SAFELY else 'NORMAL'}")
+            self._synchronous = lasts
+        connection.execute("BEGIN IMMEDIATE" if lasts else "BEGIN")
+        try:
+            check_version(connection, self._path.name)
+            answers = [_answer(question, connection) for question in questions]
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return answers
+
+    def _look_around(self) -> None:
+        try:
+            self._each(self._connection)
+        except Exception as problem:  # noqa: BLE001 - it is tried again soon, and calls say by themselves what fails
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            logger.warning("%s: %s", self._path.name, problem)
+
+
+def _answer(question: _Question[object], connection: sqlite3.Connection) -> object:
+    try:
+        return question.work(connection)
+    except (ValueError, OverflowError) as problem:
+        return problem
+
+
+def _write(connection: sqlite3.Connection, owed: dict[tuple[str, str], Write]) -> None:
+    for statement, values in owed.values():
+        connection.execute(statement, values)
+
+
+def _nothing(connection: sqlite3.Connection) -> None:
+    del connection
