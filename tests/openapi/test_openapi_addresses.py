@@ -8,6 +8,7 @@ import pytest
 from remit import DefinitionError
 from remit.procedures.openapi import OpenAPI, Operation
 from remit.procedures.openapi.document import read_document
+from remit.procedures.orpc import ORPC, Procedure
 
 
 def document_with(server: str) -> dict[str, Any]:
@@ -37,6 +38,43 @@ def test_a_server_that_cannot_be_read_or_kept_refuses_its_operation_only(server:
     backend = OpenAPI(document_with(server), base_url="http://h.test", expose=expose)
     assert backend.names() == ("good",)
     assert backend.refused()["bad"].startswith(reason)
+
+
+@pytest.mark.requirement("10.6-servers-and-base-paths")
+@pytest.mark.parametrize(
+    ("servers", "prefix"),
+    [
+        (["http://[::1", "/v1"], "/v1"),
+        (["http://h.test:port/v0", "http://h.test/v1"], "/v1"),
+        (["http://elsewhere.test/v0", "http://axn--%zz/", "/v1", "/v2"], "/v1"),
+        (["/v1", "http://[::1"], "/v1"),
+        (["http://[::1", "http://elsewhere.test/v0"], None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["openapi", "orpc"])
+def test_of_several_servers_those_that_cannot_be_read_are_passed_over(
+    kind: str, servers: list[str], prefix: str | None
+) -> None:
+    document = document_with("")
+    document["paths"]["/bad"]["get"]["servers"] = [{"url": server} for server in servers]
+    backend: OpenAPI | ORPC
+    if kind == "openapi":
+        expose = {"bad": Operation("GET /bad", effect="server-query")}
+        backend = OpenAPI(document, base_url="http://h.test", expose=expose)
+    else:
+        contract = {"bad": {"~orpc": {"route": {"method": "GET", "path": "/bad"}}}}
+        backend = ORPC(
+            contract,
+            document=document,
+            form="openapi",
+            base_url="http://h.test",
+            expose={"bad": Procedure("bad", effect="server-query")},
+        )
+    operation = backend.get("bad")
+    if prefix is None:
+        assert backend.refused()["bad"] == "the document names another origin: 'http://elsewhere.test/v0'"
+    else:
+        assert operation is not None and operation.prefix == prefix, backend.refused()
 
 
 @pytest.mark.requirement("10.6-servers-and-base-paths")

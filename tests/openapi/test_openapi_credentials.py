@@ -34,7 +34,7 @@ def gives(value: Any) -> Any:
     return lambda context: value
 
 
-@pytest.mark.requirement("10.4-credentials-that-fail-send-nothing")
+@pytest.mark.requirement("10.4-credentials-that-fail-send-nothing", "10.4-why-nothing-was-answered")
 @pytest.mark.parametrize(
     ("of", "told"),
     [
@@ -57,10 +57,11 @@ async def test_a_function_of_credentials_that_fails_has_no_effect_and_is_told_to
         assert error.details["outcome"] == "none"
         assert "keyring" not in str(error.details)
         assert any(told in (entry.cause or "") for entry in journal(surface))
+        assert (journal(surface)[-1].why or "").startswith("nothing was sent: the function of Credentials failed with ")
         assert (backend.requests, catalogue.circuit.failures) == ([], 0)
 
 
-@pytest.mark.requirement("10.4-credentials-that-fail-send-nothing")
+@pytest.mark.requirement("10.4-credentials-that-fail-send-nothing", "10.4-why-nothing-was-answered")
 async def test_what_a_function_of_credentials_says_of_its_own_backend_is_told_as_an_answer(backend: Backend) -> None:
     def refuses(context: object) -> Awaitable[dict[str, str]]:
         raise BackendError(503, "the issuer is down", retry_after=4.0)
@@ -69,6 +70,7 @@ async def test_what_a_function_of_credentials_says_of_its_own_backend_is_told_as
         error = failed(await surface.connect(AGENT).call("domain:write", {}), "EXECUTION_FAILED")
         assert (error.details["outcome"], error.details["retry_after_ms"]) == ("none", 4_000)
         assert backend.requests == []
+        assert journal(surface)[-1].why == "nothing was sent: the issuer is down"
 
 
 @pytest.mark.requirement("10.4-credentials-by-allow-list")
@@ -86,6 +88,7 @@ async def test_a_credential_that_is_there_twice_is_none(backend: Backend, given:
     async with surface_over(catalogue_of(backend.url, credentials=credentials)) as surface:
         failed(await surface.connect(AGENT).call("domain:write", {}), "NOT_AUTHENTICATED")
         assert backend.requests == []
+        assert journal(surface)[-1].why == "nothing was sent: the session has 2 of authorization"
 
 
 @pytest.mark.requirement("10.4-credentials-by-allow-list")

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from remit import ManualClock
 from remit.procedures.openapi import CircuitState, OpenAPI, Operation
-from tests.behaviour.conftest import AGENT, failed, output, turns
+from tests.behaviour.conftest import AGENT, failed, journal, output, turns
 from tests.openapi.test_openapi_calls import Backend, catalogue_of, document_of, surface_over
 from tests.unit.procedures.openapi_echo import serving
 
@@ -115,12 +115,13 @@ async def test_a_deadline_that_a_backend_lets_pass_opens_the_circuit_and_a_calle
         await turns()
         assert (catalogue.circuit.failures, catalogue.circuit.state) == (1, CircuitState.OPEN)
         failed(await agent.call("domain:read", id="next"), "EXECUTION_FAILED")
+        assert journal(surface)[-1].why == f"nothing was sent: {url} did not answer lately"
         assert hanging.count == 2
     server.close()
     await server.wait_closed()
 
 
-@pytest.mark.requirement("10.4-no-answer")
+@pytest.mark.requirement("10.4-no-answer", "10.4-why-nothing-was-answered")
 async def test_a_body_that_drips_ends_with_the_time_of_the_request() -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -140,6 +141,7 @@ async def test_a_body_that_drips_ends_with_the_time_of_the_request() -> None:
     async with surface_over(catalogue) as surface:
         error = failed(await surface.connect(AGENT).call("domain:write", {}), "TIMEOUT")
         assert error.details["outcome"] == "unknown"
+        assert journal(surface)[-1].why == f"no whole answer: no answer from {url} in time"
         assert catalogue.circuit.failures == 1
     server.close()
     await server.wait_closed()
@@ -149,7 +151,7 @@ _START = {"type": "http.response.start", "status": 200, "headers": [(b"content-t
 _HALF = {"type": "http.response.body", "body": b"HALF OF ", "more_body": True}
 
 
-@pytest.mark.requirement("10.4-no-answer")
+@pytest.mark.requirement("10.4-no-answer", "10.4-why-nothing-was-answered")
 @pytest.mark.parametrize("sent", [[], [_START], [_START, _HALF]])
 @pytest.mark.parametrize("dies", [True, False])
 async def test_half_an_answer_of_an_application_in_this_process_is_none(sent: list[Any], dies: bool) -> None:
@@ -162,9 +164,11 @@ async def test_half_an_answer_of_an_application_in_this_process_is_none(sent: li
     async with surface_over(in_process(app)) as surface:
         error = failed(await surface.connect(AGENT).call("domain:write", {}), "EXECUTION_FAILED")
         assert (error.details["reason"], error.details["outcome"]) == ("transport", "unknown")
+        broke_off = "no whole answer: the answer of http://localhost broke off"
+        assert journal(surface)[-1].why == (broke_off if sent else "backend answered 500")
 
 
-@pytest.mark.requirement("10.4-no-answer")
+@pytest.mark.requirement("10.4-no-answer", "10.4-why-nothing-was-answered")
 async def test_an_answer_that_is_whole_stands_whatever_its_application_does_after_it() -> None:
     async def app(scope: Any, receive: Any, send: Callable[[Any], Any]) -> None:
         for message in (_START, _HALF, {"type": "http.response.body", "body": b"it"}):

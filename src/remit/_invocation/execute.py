@@ -31,7 +31,7 @@ from remit.errors import (
     precondition_failed,
     timeout,
 )
-from remit.procedures.errors import BackendError, WronglyRaised
+from remit.procedures.errors import BackendError, NoAnswer, NotSent, WronglyRaised
 
 
 class Runnable(Protocol):
@@ -70,7 +70,7 @@ def execute(call: Call, part: Part) -> Later | None:
     try:
         call.result = _handler(call, part)
     except (Refused, BackendError) as error:
-        call.result = _verdict(call, error)
+        call.result = _verdict(call, part, error)
     finally:
         call.execution_s = part.clock.monotonic() - call.executed_at
     _hold(call, part)
@@ -88,13 +88,13 @@ async def _await(call: Call, part: Part) -> None:
         else:
             call.result = await _run(call, part)
     except (Refused, PolicyFault, BackendError, OutputRefused, NotJson) as error:
-        call.result = _verdict(call, error)
+        call.result = _verdict(call, part, error)
     finally:
         call.execution_s = part.clock.monotonic() - call.executed_at
     _hold(call, part)
 
 
-def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRefused | NotJson) -> Refused:
+def _verdict(call: Call, part: Part, error: Refused | PolicyFault | BackendError | OutputRefused | NotJson) -> Refused:
     """What the code raised as its answer: its own refusal, or one in the agent's terms."""
     if isinstance(error, Refused):
         return error
@@ -106,7 +106,7 @@ def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRef
         happened = Happened.NONE if call.live.plan.descriptor.effect.reads_only else Happened.DONE
         raise Refusal(execution_failed("output-invalid", happened), why=error.told, cause=error) from None
     told = backend_refusal(error, call)
-    why = f"backend answered {error.status}"
+    why = _said(error, part.limits.runtime_text)
     if error.approval is not None:
         why += ", wanting an approval of its own" + (
             "" if small(error.approval) is not None else " that cannot be told"
@@ -116,6 +116,15 @@ def _verdict(call: Call, error: Refused | PolicyFault | BackendError | OutputRef
     elif error.code is not None and "data" not in declared_of(error):
         why += "; its declared code or data cannot be told"
     raise Refusal(told, why=why, cause=error) from None
+
+
+def _said(error: BackendError, most: int) -> str:
+    """What the journal says of it: only what answered has answered."""
+    if isinstance(error, NotSent):
+        return f"nothing was sent: {clean_line(str(error), most)}"
+    if isinstance(error, NoAnswer):
+        return f"no whole answer: {clean_line(str(error), most)}"
+    return f"backend answered {error.status}"
 
 
 def _hold(call: Call, part: Part) -> None:

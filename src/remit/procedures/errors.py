@@ -56,6 +56,10 @@ class NotSent(BackendError):
     """No request reached the backend: nothing has happened there, whatever the operation does (SPEC 8.1)."""
 
 
+class NoAnswer(BackendError):
+    """No answer came, or half of one: what it has done is not known, unless the operation only reads."""
+
+
 class WronglyRaised(BackendError, TypeError, ValueError):
     """A `BackendError` with an argument that cannot be meant; the message names it.
 

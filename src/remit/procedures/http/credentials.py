@@ -74,7 +74,7 @@ class Credentials:
         except BackendError as problem:
             raise NotSent(problem.status, str(problem), retry_after=problem.retry_after) from problem
         except Exception as problem:
-            why = f"the function of Credentials failed with {type(problem).__name__}: nothing was sent"
+            why = f"the function of Credentials failed with {type(problem).__name__}"
             raise NotSent(_FAILED, why) from problem
 
 

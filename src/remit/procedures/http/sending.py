@@ -6,7 +6,7 @@ that reads, and only to the same origin.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from remit._base.boundary import TooLarge
-from remit.procedures.errors import BackendError, NotSent
+from remit.procedures.errors import BackendError, NoAnswer, NotSent
 from remit.procedures.http.address import PORTS, Origin, origin_of
 
 MAX_ANSWER: Final = 1024 * 1024
@@ -33,6 +33,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 _Message: TypeAlias = MutableMapping[str, Any]
+_Limits: TypeAlias = Mapping[str, float | None]
 
 
 class App(Protocol):
@@ -84,7 +85,9 @@ class Sender:
         self._timeout_s = timeout_s
         # Less than the whole, so that a connection that does not come about is known to be just that.
         connect_s = min(_CONNECT_S, timeout_s / 2)
-        self._limits = {"connect": connect_s, "read": timeout_s, "write": timeout_s, "pool": connect_s}
+        # A timer for each step costs a twentieth of a call; where one bounds the whole, the steps need none.
+        self._within = {"connect": connect_s, "read": None, "write": None, "pool": connect_s}
+        self._by_step = {"connect": connect_s, "read": timeout_s, "write": timeout_s, "pool": connect_s}
         # A connection belongs to the loop in which it was made.
         self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, httpx2.AsyncBaseTransport]]
         self._of_loop = WeakKeyDictionary()
@@ -119,12 +122,12 @@ class Sender:
             await transport.aclose()
 
     async def _exchange(self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers) -> Received:
-        request = self._request(origin, outgoing, target, headers)
+        request = self._request(origin, outgoing, target, headers, self._within)
         try:
             response = await self._transport(origin.scheme).handle_async_request(request)
             try:
                 return Received(
-                    status=response.status_code, headers=response.headers, body=await whole(response.aiter_bytes())
+                    status=response.status_code, headers=response.headers, body=await whole(_chunks(response))
                 )
             finally:
                 await response.aclose()
@@ -137,7 +140,7 @@ class Sender:
 
         No redirect is followed. `timeout_s` bounds the wait for the head, and for each part after it.
         """
-        request = self._request(origin, outgoing, outgoing.target, headers)
+        request = self._request(origin, outgoing, outgoing.target, headers, self._by_step)
         try:
             try:
                 async with asyncio.timeout(self._timeout_s):
@@ -145,13 +148,15 @@ class Sender:
             except TimeoutError as problem:
                 raise _too_late(origin) from problem
             try:
-                yield Opened(status=response.status_code, headers=response.headers, chunks=response.aiter_bytes())
+                yield Opened(status=response.status_code, headers=response.headers, chunks=_chunks(response))
             finally:
                 await response.aclose()
         except (httpx2.TransportError, httpx2.DecodingError) as problem:
             raise _no_answer(problem, origin) from problem
 
-    def _request(self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers) -> httpx2.Request:
+    def _request(
+        self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers, limits: _Limits
+    ) -> httpx2.Request:
         heads = [(b"host", origin.netloc.encode()), (b"user-agent", b"remit"), (b"accept-encoding", b"identity")]
         heads += [*outgoing.headers, *headers]
         content = outgoing.content
@@ -164,7 +169,7 @@ class Sender:
             self._url(origin, target),
             headers=heads,
             stream=httpx2.ByteStream(content or b""),
-            extensions={"timeout": self._limits, "target": target},
+            extensions={"timeout": limits, "target": target},
         )
 
     def _url(self, origin: Origin, target: bytes) -> httpx2.URL:
@@ -198,11 +203,11 @@ def _no_answer(problem: httpx2.TransportError | httpx2.DecodingError, origin: Or
         case httpx2.TimeoutException():
             return _too_late(origin)
         case _:
-            return BackendError(_BAD_GATEWAY, f"the answer of {origin} broke off")
+            return NoAnswer(_BAD_GATEWAY, f"the answer of {origin} broke off")
 
 
 def _too_late(origin: Origin) -> BackendError:
-    return BackendError(_TIMED_OUT, f"no answer from {origin} in time")
+    return NoAnswer(_TIMED_OUT, f"no answer from {origin} in time")
 
 
 class _AsServed:
@@ -235,6 +240,14 @@ class _AsServed:
             await send({"type": "http.response.body"})
         elif not ended:
             raise httpx2.RemoteProtocolError("the application ended before its answer did") from problem
+
+
+def _chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The body as it comes; only one that was encoded, which was not asked for, has to be decoded."""
+    stream = response.stream
+    if "content-encoding" in response.headers or not isinstance(stream, httpx2.AsyncByteStream):
+        return response.aiter_bytes()
+    return aiter(stream)
 
 
 async def whole(chunks: AsyncIterator[bytes]) -> bytes:

@@ -22,6 +22,7 @@ from remit.procedures.openapi.refusal import ValueRefused
 from remit.procedures.openapi.request import RequestForm
 
 _UNPROCESSABLE: Final = 422
+_UNFIT: Final = "the input is not what the operation takes"
 _ACCEPT: Final = b"application/json, */*;q=0.5"
 _SUCCESS: Final = range(200, 300)
 
@@ -105,7 +106,7 @@ class OpenAPIOperation:
 
     def _outgoing(self, input: Mapping[str, Json]) -> tuple[Outgoing, Address]:
         if not self._judge.is_valid(cast(Json, input)):
-            raise NotSent(_UNPROCESSABLE, issues=self._judge.issues(cast(Json, input)))
+            raise NotSent(_UNPROCESSABLE, _UNFIT, issues=self._judge.issues(cast(Json, input)))
         address = self.way.address()
         try:
             return self.form.write(address.path + self.prefix, input), address

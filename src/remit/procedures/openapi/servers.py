@@ -17,21 +17,23 @@ _STEPS: Final = re.compile(r"(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\?#]|$)", re.IGNORE
 def server_path(servers: Json, base: Address | None) -> str:
     """Return the path that the document's servers put in front of its own; OperationRefused for another origin.
 
-    Of several servers the first counts that is relative or has the configured origin. A path that already begins with
+    Of several servers the first counts that is relative or has the configured origin; one that cannot be read is no
+    more than one of another origin. A path that already begins with
     that of the base URL counts as the whole; any other follows it.
     """
     listed = [each for each in servers if isinstance(each, dict)] if isinstance(servers, list) else []
     own = "" if base is None else base.path
     if not listed:
         return ""
-    elsewhere = ""
+    elsewhere = unread = ""
     for server in listed:
         written = _filled(server)
         try:
             url = httpx2.URL(written)
             is_elsewhere = bool(url.host) and (base is None or url.scheme not in PORTS or origin_of(url) != base.origin)
         except (httpx2.InvalidURL, ValueError):  # a host is read only when it is asked for
-            raise OperationRefused(f"a server whose address cannot be read: {written[:80]!r}") from None
+            unread = unread or f"a server whose address cannot be read: {written[:80]!r}"
+            continue
         if is_elsewhere:
             elsewhere = elsewhere or str(url)[:80]
             continue
@@ -43,7 +45,7 @@ def server_path(servers: Json, base: Address | None) -> str:
         if own and (path == own or path.startswith(own + "/")):
             return path[len(own) :]
         return path
-    raise OperationRefused(f"the document names another origin: {elsewhere!r}")
+    raise OperationRefused(f"the document names another origin: {elsewhere!r}" if elsewhere else unread)
 
 
 def _filled(server: Node) -> str:

@@ -8,7 +8,7 @@ import httpx2
 import orjson
 
 from remit._base.boundary import Json, NotJson, TooLarge
-from remit.procedures.errors import BackendError
+from remit.procedures.errors import NoAnswer
 from remit.procedures.http.address import Address
 from remit.procedures.http.sending import Headers, Outgoing, Received
 from remit.procedures.http.way import Way
@@ -75,7 +75,7 @@ class Batches:
                 group.task.cancel(message)
                 self._close(key, group)
         if answer is None:
-            raise BackendError(_BAD_GATEWAY, "the answer of the batch left this call out")
+            raise NoAnswer(_BAD_GATEWAY, "the answer of the batch left this call out")
         return answer
 
     async def _together(self, key: _Key, group: _Group) -> list[Received | None]:

@@ -10,7 +10,7 @@ from remit._base.boundary import Json, NotJson
 from remit._schema.subset import to_subset
 from remit._schema.validate import Validator
 from remit.errors import DefinitionError
-from remit.procedures.errors import BackendError
+from remit.procedures.errors import BackendError, NoAnswer
 from remit.procedures.http.answer import seconds_of
 from remit.procedures.http.sending import Received
 from remit.procedures.openapi.answers import Names, issues_of, parsed
@@ -69,19 +69,26 @@ class Errors:
         if thrown is None and isinstance(message, dict):
             thrown = thrown_of(message.get("data"))  # 2.0.0-beta.16 puts it one deeper in the OpenAPI form
         if thrown is None:
-            return BackendError(_BAD_GATEWAY, "the stream ended with something else than an error of oRPC")
+            return NoAnswer(_BAD_GATEWAY, "the stream ended with something else than an error of oRPC")
         status = thrown.status_of_event()
         if changed and status < _FAILED_FROM:
-            status = _BAD_GATEWAY
+            return self._told(_BAD_GATEWAY, thrown, None, NoAnswer, "the stream ended with")
         return self._told(status, thrown, None)
 
-    def _told(self, status: int, thrown: Thrown, after_s: float | None) -> BackendError:
+    def _told(
+        self,
+        status: int,
+        thrown: Thrown,
+        after_s: float | None,
+        kind: type[BackendError] = BackendError,
+        said: str = "the procedure answered",
+    ) -> BackendError:
         judge = self._judges.get(thrown.code) if thrown.defined else None
         declared = judge is not None and judge.is_valid({} if thrown.data is None else {"data": thrown.data})
         issues = issues_of(self._placed(thrown.data), self.names, told=False) if status in _INVALID else []
-        return BackendError(
+        return kind(
             status,
-            f"the procedure answered {status} {thrown.code[:80]}",
+            f"{said} {thrown.code[:80]}",
             issues=issues,
             code=thrown.code if declared else None,
             data=thrown.data if declared else None,

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias, assert_never, cast
 
-import httpx2
-
 from remit._base.boundary import Json, canonical
 from remit._base.paths import join
 from remit._schema.difference import type_of
 from remit.procedures.openapi.document import Document, Node
 from remit.procedures.openapi.refusal import OperationRefused, ValueRefused
+from remit.procedures.orpc.addresses import is_address
 from remit.procedures.orpc.contract import Dialect
 
 NATIVES: Final = ("bigint", "date", "nan", "undefined", "url", "regexp", "set", "map")
@@ -274,11 +273,7 @@ def _date(value: Json, field: str) -> Json:
 
 
 def _url(value: Json, field: str) -> Json:
-    try:
-        url = httpx2.URL(str(value))
-    except httpx2.InvalidURL:
-        url = httpx2.URL("")
-    if not url.scheme or not (url.host or url.path):
+    if not is_address(str(value)):
         raise ValueRefused(field, "must be a whole address")
     return value
 

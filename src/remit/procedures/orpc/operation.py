@@ -26,6 +26,7 @@ from remit.procedures.orpc.payload import value_of
 from remit.procedures.orpc.streams import MAX_EVENTS, ReadProgress, Stream, StreamMode
 
 _UNPROCESSABLE: Final = 422
+_UNFIT: Final = "the input is not what the operation takes"
 _ACCEPT: Final = b"application/json, text/event-stream;q=0.9"
 _SUCCESS: Final = range(200, 300)
 
@@ -113,7 +114,7 @@ class ORPCOperation:
 
     def _outgoing(self, input: Mapping[str, Json]) -> tuple[Outgoing, Address]:
         if not self._judge.is_valid(cast(Json, input)):
-            raise NotSent(_UNPROCESSABLE, issues=self._judge.issues(cast(Json, input)))
+            raise NotSent(_UNPROCESSABLE, _UNFIT, issues=self._judge.issues(cast(Json, input)))
         address = self.way.address()
         try:
             return self.wire.write(address.path + self.prefix, input), address

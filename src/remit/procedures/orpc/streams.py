@@ -9,7 +9,7 @@ import orjson
 
 from remit._base.boundary import Json, NotJson, TooLarge
 from remit._model.context import Context
-from remit.procedures.errors import BackendError
+from remit.procedures.errors import NoAnswer
 from remit.procedures.http.sending import MAX_ANSWER
 from remit.procedures.orpc.errors import Errors
 from remit.procedures.orpc.payload import value_of
@@ -103,12 +103,12 @@ class Stream:
             elif len(events) > self.at_most:
                 return self._bounded(events[: self.at_most])
         if self.must_end:
-            raise BackendError(_BAD_GATEWAY, "the stream was cut short")
+            raise NoAnswer(_BAD_GATEWAY, "the stream was cut short")
         return self._output(events, None, complete=True)
 
     def _bounded(self, events: list[Json]) -> Json:
         if not self.reads_only:
-            raise BackendError(_BAD_GATEWAY, f"the stream has more than {self.at_most} events, and was left")
+            raise NoAnswer(_BAD_GATEWAY, f"the stream has more than {self.at_most} events, and was left")
         return self._output(events, None, complete=False)
 
     def _output(self, events: list[Json], result: Json, *, complete: bool) -> Json:
