@@ -65,14 +65,15 @@ def test_the_page_of_errors_lists_every_code_and_no_other() -> None:
 
 
 @pytest.mark.timeout(120)
-def test_the_contract_of_the_served_example_equals_its_source() -> None:
+@pytest.mark.parametrize("example", ["nicegui", "server_rendered"])
+def test_the_contract_of_a_served_example_equals_its_source(example: str) -> None:
     command = [
         sys.executable,
         "-c",
         "from remit.cli import main; main()",
         "check",
         "--project",
-        str(ROOT / "docs_src/nicegui"),
+        str(ROOT / "docs_src" / example),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

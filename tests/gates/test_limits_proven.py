@@ -83,6 +83,9 @@ PROVEN = {
     "streams": A + "test_door.py::test_no_more_streams_than_the_limit_listen",
     "sessions": U + "gateway/test_app.py::test_there_are_no_more_sessions_than_the_limit",
     "idle_session_s": U + "gateway/test_app.py::test_a_view_whose_client_never_came_is_closed",
+    "views_per_principal": A
+    + "test_asgi_pages.py::test_one_person_has_so_many_pages_and_the_oldest_unseen_one_goes_first",
+    "view_wait_s": A + "test_asgi_pages.py::test_a_page_that_never_connects_is_dropped_after_its_time",
     "hold_s": A + "test_confirmation.py::test_the_handshake_era_answers_plainly_after_one_hold",
     "ping_s": A + "test_confirmation.py::test_a_held_call_of_a_plain_http_client_lives_by_pings",
     "hold_rounds": A + "test_confirmation.py::test_after_the_last_round_the_answer_is_plain_and_continues_later",

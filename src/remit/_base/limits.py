@@ -31,7 +31,8 @@ class Limits:
     `network_calls`, `network_writes` (what does more than read) within `network_s`; 0 switches one off.
     Store: `store_s` (waiting for its answer to a limit). Doors and sessions: `gap_s` (a view without its client),
     `token_s`, `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `streams` (per consumer),
-    `sessions` (per process), `idle_session_s`, `hold_s` (a retry waits for the person; 0: it is answered at once),
+    `sessions` (per process), `views_per_principal` (server-rendered pages of one person), `view_wait_s` (until such a
+    page connects), `idle_session_s`, `hold_s` (a retry waits for the person; 0: it is answered at once),
     `ping_s`, `hold_rounds`, `stop_s` (running calls when the process stops). Blocking handlers: `threads` (per
     surface).
     """
@@ -105,6 +106,8 @@ class Limits:
     events_backlog: int = 1_000
     streams: int = 16
     sessions: int = 10_000
+    views_per_principal: int = 64
+    view_wait_s: float = 60.0
     idle_session_s: float = 1_800.0
     hold_s: float = 20.0
     ping_s: float = 3.0

@@ -8,6 +8,8 @@ from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from remit._base.clock import Clock
+from remit._base.limits import Limits
 from remit._confirmation.request import DecideFn
 from remit._model.consumer import Principal
 from remit._model.request_view import CancelCause
@@ -32,10 +34,23 @@ class ViewPort(Protocol):
         """The surface of this view."""
         ...
 
+    title: str
+    """What people and agents are told of it: one line; it may change until its client comes."""
+
 
 @runtime_checkable
 class GatewayPort(Protocol):
     """The part of a gateway that homes use."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time of everything here."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of everything here."""
+        ...
 
     def open_view(
         self,

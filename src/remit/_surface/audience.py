@@ -40,6 +40,18 @@ def standing_of(handoff_id: object, consumer: Consumer, parts: Wired) -> Handoff
     return handoff.standing(parts.desk, handoff_id, viewer)
 
 
+def changed_by(capability: str, parts: Wired) -> tuple[str, ...]:
+    """The types of the live components in which this capability does more than read, each once."""
+    return tuple(
+        {
+            registration.sealed.type: None
+            for registration in parts.registry.in_order()
+            for bound in registration.bounds
+            if bound.plan.id == capability and not bound.plan.descriptor.effect.reads_only
+        }
+    )
+
+
 def _version(consumer: Consumer, parts: Wired) -> str | None:
     try:
         return parts.versions.fresh(parts.viewers.of(parts.versions.newest(consumer)))

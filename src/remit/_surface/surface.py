@@ -32,7 +32,7 @@ from remit._policy.policy import Policy
 from remit._registry.entered import Within
 from remit._registry.wanted import Wanted
 from remit._surface.asked import check_kind, check_sink, route_of
-from remit._surface.audience import audience_of, standing_of
+from remit._surface.audience import audience_of, changed_by, standing_of
 from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
@@ -351,6 +351,10 @@ class Surface:
     def _session(self, type: EventType, data: Mapping[str, object]) -> None:
         """Tell listeners of this surface's session, as `remit._session` says and nobody else."""
         self._parts.hub.emit(type, data)
+
+    def _changed_by(self, capability: str) -> tuple[str, ...]:
+        """The component types whose part of a page a call may change, for `remit.integrations` and nobody else."""
+        return changed_by(capability, self._parts)
 
     def _withheld(self, consumer: Consumer, invocation: str | None, why: str) -> None:
         """Journal that a door did not hand an answer out, as `remit._session` says and nobody else."""

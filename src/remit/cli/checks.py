@@ -30,6 +30,7 @@ _GATEWAY: Final = "remit.gateway.Gateway"
 _EXPOSURE: Final = "pyproject.toml [tool.remit.exposure]"
 _NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "remit.gateway": (("mcp", "starlette", "uvicorn", "jwt", "jinja2"), "mcp"),
+    "remit.integrations.asgi": (("starlette", "uvicorn"), "gateway"),
     "remit.integrations.nicegui": (("nicegui",), "nicegui"),
 }
 _PIPELINES: Final = (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml", "azure-pipelines.yml")

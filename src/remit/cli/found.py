@@ -44,6 +44,8 @@ class Page:
     name: str
     top: int
     line: int
+    awaits: bool = False
+    """Whether it is an `async def`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,7 @@ class _Source:
                 name=node.name,
                 top=min([node.lineno, *(each.lineno for each in node.decorator_list)]),
                 line=node.lineno,
+                awaits=isinstance(node, ast.AsyncFunctionDef),
             )
             for node in ast.walk(self._tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

@@ -8,6 +8,7 @@ from typing import Final
 from remit.cli.found import Application, Framework, Page
 from remit.cli.report import counted
 
+_MAKERS: Final = ("FastAPI", "fastapi.FastAPI", "Starlette", "starlette.applications.Starlette")
 GUARD: Final = 'if __name__ in {"__main__", "__mp_main__"}:'
 
 
@@ -32,15 +33,28 @@ def lines_for(application: Application) -> list[Lines]:
     page = _first_page(application)
     above = f"above the first page ({application.path}:{page.top})" if page else f"in {application.path}"
     inside = f"inside {page.name}, {application.path}:{page.line}" if page else "inside the function of a page"
-    if application.framework is not Framework.NICEGUI:
+    rendered = application.framework is not Framework.NICEGUI
+    if rendered:
         inside += "; give it a parameter `request: Request`"
-    return [
+    lines = [
         Lines(what="imports", where=f"at the top of {application.path}", text=_lines(application, "imports")),
         Lines(what="component", where=above, text=_component(page)),
         Lines(what="login", where="below it", text=_lines(application, "login")),
-        Lines(what="attach", where="below that", text=_lines(application, "attach")),
+        Lines(what="attach", where=_after_application(application), text=_lines(application, "attach")),
         Lines(what="mount", where=inside, text=_lines(application, "mount")),
     ]
+    if rendered:
+        where = "in the <head> of what it answers; a template gets it as a value, and takes it as it is"
+        lines.append(Lines(what="head", where=where, text="{view.head()}"))
+    return lines
+
+
+def _after_application(application: Application) -> str:
+    """Where `attach` goes: below what it names, the login and the application."""
+    page, made = _first_page(application), application.call(*_MAKERS)
+    if application.framework is Framework.NICEGUI or made is None or page is None or made.line < page.top:
+        return "below that"
+    return f"below the application ({application.path}:{made.line})"
 
 
 def notes(application: Application) -> Iterator[str]:
@@ -52,6 +66,9 @@ def notes(application: Application) -> Iterator[str]:
     if started is not None and "storage_secret" not in started.keywords:
         place = f"{application.path}:{started.line}"
         yield f"{place}  {started.name}(…) needs storage_secret=…: who is signed in is in the session"
+    page = _first_page(application)
+    if application.framework is not Framework.NICEGUI and page is not None and not page.awaits:
+        yield f"{application.path}:{page.line}  write `async def {page.name}`: a view is opened in the event loop"
 
 
 def class_name(page: Page | None) -> str:
@@ -69,6 +86,7 @@ def _lines(application: Application, what: str) -> str:
     session = "app" if "app" in application.names and application.variable != "app" else "nicegui_app"
     imported = [f"from nicegui import app as {session}"] if session != "app" else []
     return text.format(
+        app=application.variable or "app",
         outer=f", outer={outer.first}" if outer is not None and outer.first else "",
         session=session,
         component=class_name(_first_page(application)),
@@ -116,7 +134,9 @@ agents = attach(gateway, login=current_user{outer})""",
 _ASGI: Final = {
     "imports": """\
 from starlette.requests import Request
-from remit import Authority, Component, Consumer, Principal, Surface, observation
+from remit import Authority, Component, Principal, observation
+from remit.gateway import Gateway
+from remit.integrations.asgi import attach
 from remit.policies import authenticated""",
     "login": '''\
 def current_user(request: Request) -> Principal | None:
@@ -124,11 +144,9 @@ def current_user(request: Request) -> Principal | None:
     name = request.scope.get("session", {{}}).get("name")
     return Principal(name) if name else None''',
     "attach": """\
-authority = Authority.load(beside=__file__)
-copilot = Consumer("copilot", kind="embedded")""",
+gateway = Gateway(Authority.load(beside=__file__), policies=[authenticated()])
+agents = attach({app}, gateway, login=current_user)""",
     "mount": """\
-surface = Surface(authority, principal=lambda: current_user(request), policies=[authenticated()])
-agent = surface.connect(copilot)
-surface.mount({component}())""",
+view = await agents.open_view(request)
+view.mount({component}())""",
 }
-"""For pages without a home of their own yet: an agent inside the application works the page of one request."""

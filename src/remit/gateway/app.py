@@ -117,6 +117,16 @@ class Gateway:
         return self._authority.pending
 
     @property
+    def clock(self) -> Clock:
+        """The time of everything in this process."""
+        return self._clock
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of everything in this process."""
+        return self._limits
+
+    @property
     def decisions(self) -> Decisions:
         """Waiting requests of all views, for code of the host that decides."""
         return Decisions(self._views)

@@ -85,9 +85,9 @@ def blocks(printed: str) -> dict[str, str]:
     return {name: textwrap.dedent(text).strip("\n") for name, text in found}
 
 
-def pasted(source: str, printed: str, page: str) -> str:
-    """The source with every block where it was said to go."""
-    block = blocks(printed)
+def pasted(source: str, printed: str, page: str, **other: str) -> str:
+    """The source with every block where it was said to go; `other` blocks are put there instead."""
+    block = blocks(printed) | other
     imports = f"{block['imports']}\n{source}"
     above = "\n\n".join(block[name] for name in ("component", "login", "attach"))
     head, at, tail = imports.partition(page)
@@ -198,33 +198,66 @@ def test_the_lines_for_nicegui_serve_where_they_were_said_to_go(tmp_path: Path) 
             dev.terminate()
 
 
+DRIVE = """
+async def drive() -> None:
+    sent = []
+    async def send(message):
+        sent.append(message)
+    def asked(method, path, body, *headers):
+        left = asyncio.Event()
+        told = [{"type": "http.request", "body": body}]
+        async def receive():
+            if told:
+                return told.pop()
+            await left.wait()
+            return {"type": "http.disconnect"}
+        scope = {
+            "type": "http", "method": method, "path": path, "query_string": b"", "session": {"name": "ada"},
+            "headers": [(b"host", b"localhost"), *headers], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+        }
+        return left, app(scope, receive, send)
+    await asked("GET", "/", b"")[1]
+    page = sent[-1]["body"].decode()
+    view = re.search('content="([^"]+)"', page).group(1)
+    headers = [(b"origin", b"http://localhost"), (b"content-type", b"application/json")]
+    left, stream = asked("POST", "/remit/view", json.dumps({"view": view}).encode(), *headers)
+    reading = asyncio.create_task(stream)
+    while not agents.views(Principal("ada")):
+        await asyncio.sleep(0)
+    agent = agents.views(Principal("ada"))[0].surface.connect(Consumer("copilot", kind="embedded"))
+    print((await agent.call("view:home.page.readState")).output)
+    left.set()
+    await reading
+    print(len(agents.views(Principal("ada"))))
+
+if __name__ == "__main__":
+    asyncio.run(drive())
+"""
+
+
 @pytest.mark.requirement("13.7-init-prints-what-to-paste")
-def test_the_lines_for_starlette_give_an_agent_the_page_of_a_request(tmp_path: Path) -> None:
+def test_the_lines_for_starlette_open_the_view_of_a_page(tmp_path: Path) -> None:
     root = project(tmp_path, STARLETTE)
     printed = init(root).stdout
-    text = pasted(STARLETTE, printed, "async def home(request: Request) -> PlainTextResponse:")
-    text = text.replace(
-        'PlainTextResponse("ok")', 'PlainTextResponse((await agent.call("view:home.page.readState")).output)'
-    )
-    text += textwrap.dedent("""
-        async def drive() -> None:
-            sent = []
-            async def receive():
-                return {"type": "http.request"}
-            async def send(message):
-                sent.append(message)
-            scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "session": {"name": "ada"}}
-            await app(scope, receive, send)
-            print(sent[-1]["body"].decode())
-
-        if __name__ == "__main__":
-            asyncio.run(drive())
-        """)
-    (root / "app.py").write_text(text, encoding="utf-8")
+    assert 'the 2 lines of "attach"; into one page: 2 lines of "mount"' in printed
+    assert "attach  below the application (app.py:14)" in printed and "change" not in printed
+    block = blocks(printed)
+    text = pasted(STARLETTE, printed, "async def home(request: Request) -> PlainTextResponse:", attach="")
+    text = text.replace('PlainTextResponse("ok")', f'HTMLResponse(f"<head>{block["head"]}</head>")')
+    text = text.replace("PlainTextResponse", "HTMLResponse") + f"\n{block['attach']}\n{DRIVE}"
+    (root / "app.py").write_text("import json\nimport re\n\nfrom remit import Consumer\n" + text, encoding="utf-8")
     ran = subprocess.run(
         [REMIT, "dev", "--", sys.executable, "app.py"], cwd=root, capture_output=True, text=True, check=False
     )
-    assert (ran.returncode, ran.stdout) == (0, "nothing yet\n"), ran.stderr
+    assert (ran.returncode, ran.stdout) == (0, "nothing yet\n0\n"), ran.stderr
+
+
+@pytest.mark.requirement("13.7-init-prints-what-to-paste")
+def test_a_page_that_awaits_nothing_is_named_and_fastapi_attaches_above_its_pages(tmp_path: Path) -> None:
+    printed = init(project(tmp_path, FASTAPI)).stdout
+    assert "change    app.py:8  write `async def orders`: a view is opened in the event loop" in printed
+    assert "attach  below that" in printed
+    assert blocks(printed)["attach"].endswith("agents = attach(app, gateway, login=current_user)")
 
 
 @pytest.mark.requirement("13.7-init-prints-what-to-paste")

@@ -1,28 +1,22 @@
 """What carries a request over HTTP: its body within its limit, its client, and the answer (SPEC 11.1, 15.4)."""
 
-import asyncio
-from collections.abc import Coroutine, Mapping
-from typing import Final, TypeVar
+from collections.abc import Mapping
+from typing import Final
 
 import orjson
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope
 
+from remit._session.leaving import Left
 from remit.gateway.page_protocol.messages import BODY_BYTES
 
 _DRAINED: Final = 4 * BODY_BYTES
 """What is still read of a body that is too large, so that its sender gets to read the answer."""
 
-T = TypeVar("T")
-
 
 class TooLarge(Exception):
     """The body is above the limit."""
-
-
-class Left(Exception):
-    """The client has gone."""
 
 
 def json_response(form: Mapping[str, object], status: int = 200) -> Response:
@@ -62,24 +56,3 @@ async def body_of(receive: Receive) -> bytes:
             raise TooLarge
         if not more:
             return b"".join(parts)
-
-
-async def while_there(work: Coroutine[object, object, T], receive: Receive) -> T:
-    """Do the work as long as the client is there; Left when it goes first, and the work has been told to stop."""
-    doing = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(gone(receive))
-    try:
-        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if doing.done():
-            return doing.result()
-        raise Left
-    finally:
-        doing.cancel()
-        leaving.cancel()
-        await asyncio.gather(doing, leaving, return_exceptions=True)
-
-
-async def gone(receive: Receive) -> None:
-    """Wait until the client has gone; what it still sends is nothing."""
-    while (await receive())["type"] != "http.disconnect":
-        pass

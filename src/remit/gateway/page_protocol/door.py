@@ -16,10 +16,11 @@ from remit._base.limits import Limits
 from remit._model.consumer import Consumer
 from remit._model.trace import TRACEPARENT, Trace
 from remit._session.identity import Identity, Resolve, decision_link, unauthorized
+from remit._session.leaving import Left, while_there
 from remit._session.views import Views
 from remit.errors import AgentError, Issue, invalid_input
 from remit.gateway.guard import refuse_socket
-from remit.gateway.page_protocol.carried import Left, TooLarge, body_of, is_json, json_response, while_there
+from remit.gateway.page_protocol.carried import TooLarge, body_of, is_json, json_response
 from remit.gateway.page_protocol.listening import Stream
 from remit.gateway.page_protocol.openapi import DESCRIBED
 from remit.gateway.page_protocol.schemas import VERBS

@@ -11,7 +11,6 @@ from nicegui.elements.mixins.value_element import ValueElement
 
 from remit._base.text import q
 
-DISCONNECTED: Final = "client-disconnected"
 _PANELS: Final = {"q-tab-panel": "tab", "q-step": "step", "q-carousel-slide": "slide"}
 
 

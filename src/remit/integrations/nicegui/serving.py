@@ -2,17 +2,15 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 from nicegui import app
 from nicegui.server import Server
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
 
 from remit._contract.development import report
 from remit._session.port import GatewayPort, Login
+from remit._session.serving import check_not_served, guard, live_with, release_at_shutdown
 
 _LOG: Final = logging.getLogger("remit.integrations.nicegui")
 
@@ -24,41 +22,15 @@ def serve(gateway: GatewayPort, login: Login, outer: Starlette | None) -> None:
     application serves already: then nothing could be put around it.
     """
     outermost = app if outer is None else outer
-    if outermost.middleware_stack is not None:
-        raise RuntimeError("attach(…) comes before the application is served: nothing could guard it any more")
+    check_not_served(outermost)
     app.router.routes.extend(gateway.routes(login))
     outermost.router.routes[:0] = gateway.door_routes()
-    _guard(outermost, gateway)
+    guard(outermost, gateway)
     if outer is None:
         app.on_startup(lambda: _start(gateway))
         app.on_shutdown(gateway.stop)
     else:
-        _live_with(outer, gateway)
-
-
-def _guard(outermost: Starlette, gateway: GatewayPort) -> None:
-    # Around the whole stack when it is built: middleware that is added later comes inside too.
-    build: Callable[[], ASGIApp] = outermost.build_middleware_stack
-
-    def guarded() -> ASGIApp:
-        return gateway.guard(build())
-
-    outermost.build_middleware_stack = guarded  # type: ignore[method-assign]
-
-
-def _live_with(outer: Starlette, gateway: GatewayPort) -> None:
-    inner = outer.router.lifespan_context
-
-    @asynccontextmanager
-    async def lifespan(served: Any) -> AsyncIterator[Any]:
-        async with inner(served) as state:
-            await _start(gateway)
-            try:
-                yield state
-            finally:
-                await gateway.stop()
-
-    outer.router.lifespan_context = lifespan
+        live_with(outer, lambda: _start(gateway), gateway.stop)
 
 
 async def _start(gateway: GatewayPort) -> None:
@@ -69,11 +41,4 @@ async def _start(gateway: GatewayPort) -> None:
     if server is None:
         _LOG.warning("no uvicorn server found: calls held for a person may delay the stop; call gateway.stopping()")
         return
-    shutdown = server.shutdown
-
-    async def release_then_shut_down(sockets: Any = None) -> None:
-        # The server drains before any shutdown handler runs, and a held call would keep it draining.
-        gateway.stopping()
-        await shutdown(sockets=sockets)
-
-    server.shutdown = release_then_shut_down
+    release_at_shutdown(server, gateway.stopping)
