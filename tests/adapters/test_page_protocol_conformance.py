@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from remit.cli import main
+from remit.testing.conformance.hearing import Streams
 from remit.testing.conformance.matching import faults, filled
 from remit.testing.conformance.running import Cases, Result
 from remit.testing.conformance.running import controlled as run
@@ -90,6 +91,34 @@ async def test_a_server_that_says_yes_to_everything_is_found_out_case_by_case() 
         result = await asyncio.to_thread(CliRunner().invoke, main, given)
     assert result.exit_code == 1
     assert "failed  no token opens nothing\n  step 0: status 200\n" in result.output
+
+
+@pytest.mark.requirement("11.1-cases-of-streams")
+async def test_what_a_stream_tells_is_held_against_what_is_awaited_and_what_must_not_come() -> None:
+    def told(name: str, **data: object) -> str:
+        return f"event: {name}\ndata: {json.dumps({'protocol': 'remit/1', 'event': name, 'data': data})}\n\n"
+
+    async def events(request: Request) -> Response:
+        parts = [told("listening"), ":\n\n", told("route-changed", route="/a"), told("made-up"), told("lost")]
+        return Response("".join(parts), media_type="text/event-stream")
+
+    def heard(**wanted: object) -> tuple[list[object], list[str]]:
+        with httpx2.Client(trust_env=False) as http, Streams(http, Cases(FOLDER, "any").event) as streams:
+            status, first = streams.begin("a", {"method": "GET", "url": f"{address}/events"})
+            assert (status, first["event"]) == (200, "listening")
+            return streams.hear("a", wanted)
+
+    async with listening(Starlette(routes=[Route("/events", events)])) as address:
+        route, lost = {"event": "route-changed"}, {"event": "lost"}
+        came, found = await asyncio.to_thread(heard, events=[{**route, "data": {"route": "/a"}}])
+        assert ([each["event"] for each in came if isinstance(each, dict)], found) == (["route-changed"], [])
+        _, found = await asyncio.to_thread(heard, events=[lost], **{"not": [route]})
+        assert any("route-changed" in each and each.endswith("is heard") for each in found)
+        assert any("made-up" in each for each in found), "an event that is not of the schema is a fault"
+        _, found = await asyncio.to_thread(heard, events=[lost, route])
+        assert found[-1] == "it ended before {'event': 'route-changed'}"
+        _, found = await asyncio.to_thread(heard, events=[route], ends=True)
+        assert len(found) == 1 and "made-up" in found[0]
 
 
 @pytest.mark.requirement("11.1-conformance-of-a-live-site")

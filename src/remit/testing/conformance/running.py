@@ -9,10 +9,12 @@ from typing import Any, Final
 import httpx2
 import jsonschema_rs
 
+from remit.testing.conformance.hearing import Streams
 from remit.testing.conformance.matching import faults, filled
 
 ANY_SITE: Final = "any"
 TIMEOUT_S: Final = 60.0
+EVENTS: Final = "/events"
 VERBS: Final = ("describe", "invoke", "propose", "handoff")
 RUNS: Final[Mapping[str, Any]] = {"verb": "invoke", "body": {"capability": "view:orders.stage.readRuns"}}
 """How what has run is looked up, in the world of the cases."""
@@ -55,6 +57,7 @@ class Cases:
         self.answers = {
             verb: jsonschema_rs.validator_for({"$ref": f"#/$defs/{verb}.answer", "$defs": messages}) for verb in VERBS
         }
+        self.event = jsonschema_rs.validator_for({"$ref": "#/$defs/event", "$defs": messages})
         judge = jsonschema_rs.validator_for(schema)
         self.cases: list[Case] = []
         for file in sorted((folder / "cases").glob(f"{only}.json")):
@@ -82,7 +85,7 @@ def controlled(cases: Cases, control: str) -> Iterator[Result]:
             made = http.post(f"{control.rstrip('/')}/case", json={"given": given})
             made.raise_for_status()
             site = made.json()
-            yield _run(case, cases.answers, http, _Site(site["url"], {**site["tokens"], "good": site["token"]}))
+            yield _run(case, cases, http, _Site(site["url"], {**site["tokens"], "good": site["token"]}))
 
 
 def live(cases: Cases, url: str, token: str) -> Iterator[Result]:
@@ -90,7 +93,7 @@ def live(cases: Cases, url: str, token: str) -> Iterator[Result]:
     with httpx2.Client(timeout=TIMEOUT_S, trust_env=False) as http:
         for case in cases.cases:
             if case.given is None:
-                yield _run(case, cases.answers, http, _Site(url.rstrip("/"), {"good": token}))
+                yield _run(case, cases, http, _Site(url.rstrip("/"), {"good": token}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +104,46 @@ class _Site:
     tokens: Mapping[str, str]
 
 
-def _run(case: Case, schemas: Mapping[str, Any], http: httpx2.Client, site: _Site) -> Result:
+def _run(case: Case, cases: Cases, http: httpx2.Client, site: _Site) -> Result:
     answers: list[Any] = []
     found: list[str] = []
-    for index, step in enumerate(case.steps):
-        try:
-            response = http.request(**_request(step, site, answers))
-            wanted = filled(step["expect"], answers)
-        except (LookupError, TypeError, httpx2.HTTPError) as problem:
-            found.append(f"step {index}: {type(problem).__name__}: {problem}")
-            break
-        answer = _body(response)
-        answers.append(answer)
-        judged = _judged(wanted, response.status_code, answer)
-        if response.status_code == httpx2.codes.OK and "verb" in step:
-            judged += [f"against the schema: {each.message}" for each in schemas[step["verb"]].iter_errors(answer)]
-        found += [f"step {index}: {each}" for each in judged]
+    with Streams(http, cases.event) as streams:
+        for index, step in enumerate(case.steps):
+            try:
+                answer, judged = _step(step, answers, _Playing(cases, http, site, streams))
+            except (LookupError, TypeError, httpx2.HTTPError) as problem:
+                found.append(f"step {index}: {type(problem).__name__}: {problem}")
+                break
+            answers.append(answer)
+            found += [f"step {index}: {each}" for each in judged]
     return Result(case=case, faults=tuple(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Playing:
+    """What the steps of one case need."""
+
+    cases: Cases
+    http: httpx2.Client
+    site: _Site
+    streams: Streams
+
+
+def _step(step: Mapping[str, Any], answers: list[Any], now: _Playing) -> tuple[Any, list[str]]:
+    """One step: what it was answered, and what is wrong with that."""
+    if "hear" in step:
+        return now.streams.hear(step["hear"], filled(step["expect"], answers))
+    request = _request(step, now.site, answers)
+    if "listen" in step:
+        status, answer = now.streams.begin(step["listen"], request)
+    else:
+        response = now.http.request(**request)
+        status, answer = response.status_code, _body(response)
+    judged = _judged(filled(step["expect"], answers), status, answer)
+    if status == httpx2.codes.OK and "verb" in step:
+        schema = now.cases.answers[step["verb"]]
+        judged += [f"against the schema: {each.message}" for each in schema.iter_errors(answer)]
+    return answer, judged
 
 
 def _steps(form: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
@@ -128,6 +154,8 @@ def _steps(form: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
 
 def _request(step: Mapping[str, Any], site: _Site, answers: list[Any]) -> dict[str, Any]:
     method, path = step.get("method", "POST"), step.get("path", f"/{step.get('verb', '')}")
+    if "listen" in step:
+        method, path = "GET", EVENTS
     headers = {"Content-Type": "application/json", **step.get("headers", {})}
     token = step.get("token", "good")
     if token != "none":

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from remit.testing.conformance.site import Played
+from remit.testing.conformance.site import Contracts, Played
 from remit.testing.loopback import listening
 
 KEPT: Final = 8
@@ -50,11 +50,11 @@ class Sites:
 @asynccontextmanager
 async def controlled() -> AsyncIterator[str]:
     """Serve on free ports of the loopback; gives the address of the control."""
-    sites = Sites()
+    sites, contracts = Sites(), Contracts()
     async with listening(sites) as address:
 
         async def case(request: Request) -> JSONResponse:
-            played = Played((await request.json())["given"])
+            played = Played((await request.json())["given"], contracts)
             name = await sites.add(played)
             url = f"{address}/{name}/remit/page"
             return JSONResponse({"url": url, "token": played.tokens["good"], "tokens": played.tokens})

@@ -9,7 +9,7 @@ from pydantic import Field
 from remit._contract.component import Component
 from remit._contract.decorators import action, observation
 from remit._contract.reference import reference
-from remit._model.answers import RecordSet
+from remit._model.answers import Handoff, RecordSet
 from remit._model.context import ReadContext
 from remit.procedures.functions import Procedures
 
@@ -18,16 +18,19 @@ Run = dict[str, object]
 
 @dataclass
 class Backstage:
-    """What the parts of one case share: the rows within reach, what ran, and the changes that wait."""
+    """What the parts of one case share: the rows that each agent reaches, what ran, and the changes that wait."""
 
-    ids: list[str | int] = field(default_factory=list)
-    offscreen: list[str | int] = field(default_factory=list)
+    rows: dict[str, RecordSet] = field(default_factory=dict)
     ran: list[Run] = field(default_factory=list)
     go_on: Callable[[], Awaitable[None]] | None = None
 
     def run(self, capability: str, **input: object) -> None:
         """Note that a capability ran."""
         self.ran.append({"capability": capability, "input": input})
+
+    def reached(self, ctx: ReadContext) -> RecordSet:
+        """The rows that the agent reaches who asks."""
+        return self.rows.get(ctx.consumer.id, RecordSet(ids=()))
 
 
 @dataclass
@@ -72,7 +75,7 @@ class OrderList(Component, type="orders.list"):
 
     @update_note.records
     def _reachable(self, ctx: ReadContext) -> RecordSet:
-        return RecordSet(ids=self.stage.ids, offscreen=self.stage.offscreen)
+        return self.stage.reached(ctx)
 
     ship = reference("domain:orders.ship")
     cancel = reference("domain:orders.cancel")
@@ -94,6 +97,23 @@ class OrderForm(Component, type="orders.form"):
 
 
 @dataclass
+class Payment(Component, type="orders.payment"):
+    """The payment of an order."""
+
+    stage: Backstage
+
+    @action(record="order", handoff=Handoff("Customers enter their card", to="/orders/{order}/pay"))
+    def pay(self, order: str | int, amount: Annotated[int, Field(ge=1, le=100)] = 1) -> str:
+        """Pay an order."""
+        self.stage.run("pay", record=order, amount=amount)
+        return "paid"
+
+    @pay.records
+    def _reachable(self, ctx: ReadContext) -> RecordSet:
+        return self.stage.reached(ctx)
+
+
+@dataclass
 class Stage(Component, type="orders.stage"):
     """What lets a case look behind the scene, and go on."""
 
@@ -111,10 +131,11 @@ class Stage(Component, type="orders.stage"):
             await self.stage.go_on()
 
 
-PARTS: dict[str, type[Page | OrderList | OrderForm | Stage]] = {
+PARTS: dict[str, type[Page | OrderList | OrderForm | Payment | Stage]] = {
     "orders.page": Page,
     "orders.list": OrderList,
     "orders.form": OrderForm,
+    "orders.payment": Payment,
     "orders.stage": Stage,
 }
 
