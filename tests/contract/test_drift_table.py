@@ -72,6 +72,12 @@ async def tag(text: str, colour: str) -> int:
     return 1
 
 
+@backend.operation("devices.note", effect="server-mutation")
+async def note(text: str) -> int:
+    """Write a note."""
+    return 1
+
+
 @backend.operation("devices.search", effect="server-query")
 async def search(words: str) -> list[str]:
     """Find devices by words."""
@@ -115,6 +121,8 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
 
     search = reference("domain:devices.search")
 
+    note = reference("domain:devices.note", source="derived", fidelity="medium")
+
     @action(sensitive=("ticket",), untrusted=True, meta={"icon": "key"})
     def join(self, ticket: str, team: str) -> str:
         """Join a team."""
@@ -157,6 +165,7 @@ entries = ["app"]
 policies = ["authenticated"]
 [tool.remit.exposure]
 mcp = ["view:devices.table.readState", "domain:devices.search"]
+derived = ["domain:devices.note"]
 """
 
 WIDENING, BREAKING, NARROWING, NEUTRAL = "widening", "breaking", "narrowing", "neutral"
@@ -852,6 +861,60 @@ TABLE = (
         '[tool.remit.exposure]\nwebmcp = ["view:devices.table.open"]\n',
         "view:devices.table.open door webmcp",
         WIDENING,
+        file="pyproject.toml",
+    ),
+    # who wrote it, and how well it is known
+    edit(
+        "what was derived counts as declared",
+        ', source="derived", fidelity="medium"',
+        ', fidelity="medium"',
+        "domain:devices.note source",
+        WIDENING,
+    ),
+    edit(
+        "what was declared counts as derived",
+        LABEL,
+        'reference("domain:devices.label", source="derived")',
+        "domain:devices.label source",
+        NARROWING,
+    ),
+    edit(
+        "what is derived now is hidden",
+        LABEL,
+        'reference("domain:devices.label", source="derived")',
+        "domain:devices.label door embedded",
+        NARROWING,
+    ),
+    edit("fidelity is raised", 'fidelity="medium"', 'fidelity="high"', "domain:devices.note fidelity", WIDENING),
+    edit(
+        "nobody is asked any longer about what is known better",
+        'fidelity="medium"',
+        'fidelity="high"',
+        "domain:devices.note confirmation",
+        WIDENING,
+    ),
+    edit("fidelity is lowered", 'fidelity="medium"', 'fidelity="low"', "domain:devices.note fidelity", NARROWING),
+    edit(
+        "fidelity of a read is lowered",
+        "    @observation\n    def read_state",
+        '    @observation(fidelity="low")\n    def read_state',
+        "view:devices.table.readState fidelity",
+        NARROWING,
+    ),
+    edit(
+        "more of what is derived is exposed",
+        'derived = ["domain:devices.note"]',
+        'derived = ["domain:devices.note", "domain:devices.*"]',
+        "[tool.remit] exposure derived",
+        WIDENING,
+        file="pyproject.toml",
+    ),
+    edit(
+        "what is derived is exposed no longer",
+        'derived = ["domain:devices.note"]',
+        "derived = []",
+        "domain:devices.note door embedded",
+        NARROWING,
         file="pyproject.toml",
     ),
     # presence

@@ -15,11 +15,12 @@ from remit._contract.files import contract_at, settings_of
 from remit._contract.manifest import FILE_NAME, Manifest, parse
 from remit._contract.mismatch import check_recorded, not_recorded
 from remit._contract.operation import OperationRecord
+from remit._contract.options import DERIVED
 from remit._contract.plan import Exposure, Sealed
 from remit._contract.planning import sealed_of
 from remit._contract.reference import Reference
 from remit._contract.row import rows_of
-from remit._model.effects import Effect
+from remit._model.effects import Effect, Source
 from remit._model.pattern import Patterns
 
 COMPILING: Final = "REMIT_COMPILE"
@@ -43,11 +44,9 @@ class Authority:
         """Take a verified contract; applications use `load`, scripts `remit.compiler.compile_app`."""
         self._manifest = manifest
         self._development = development
-        self._exposure = Exposure(
-            doors=MappingProxyType(
-                {} if manifest is None else {door: Patterns(texts) for door, texts in manifest.exposure.items()}
-            )
-        )
+        opened = {} if manifest is None else {door: Patterns(texts) for door, texts in manifest.exposure.items()}
+        derived = opened.pop(DERIVED, _NOTHING)
+        self._exposure = Exposure(doors=MappingProxyType(opened), derived=derived)
         self._operations = MappingProxyType({} if manifest is None else dict(manifest.operations))
         self._installed: dict[str, Distribution] = {}
         # Weak: a class that a test or a reload drops takes its plans along.
@@ -125,6 +124,8 @@ class Authority:
         opened = self._exposure.doors.get(door, _NOTHING)
         found: dict[str, Effect] = {}
         for (_, id), block in manifest.capabilities.items():
+            if block.get("source") == Source.DERIVED.value and id not in self._exposure.derived:
+                continue
             declared = block["doors"]
             if id in opened if declared is None else isinstance(declared, list) and door in declared:
                 found[id] = Effect(str(block["effect"]))

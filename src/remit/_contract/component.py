@@ -24,6 +24,7 @@ from remit._contract.options import (
     checked_seconds,
     checked_text,
     checked_title,
+    fidelity_of,
     governed,
 )
 from remit._contract.plan import NamedPolicy
@@ -321,6 +322,7 @@ def _judge(capability: Capability) -> None:
         checked_text(at, "description", options.description, LIMITS.capability_description)
     if isinstance(capability, Reference):
         checked_overridable(capability)
+    fidelity_of(at, options)
     check_handoff(capability)
 
 

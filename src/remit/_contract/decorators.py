@@ -1,15 +1,24 @@
 """`@observation` and `@action`: what makes a method a capability (SPEC 3.1)."""
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
 from types import FunctionType
 from typing import Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 from remit._contract.capability import Action, Observation, place_of
 from remit._contract.concurrency import Concurrency
-from remit._contract.options import AuditName, ConfirmationName, Door, Options, written_options
+from remit._contract.options import (
+    AuditName,
+    ConfirmationName,
+    Door,
+    FidelityName,
+    Options,
+    SourceName,
+    written_options,
+)
 from remit._contract.plan import NamedPolicy
 from remit._model.answers import Handoff
-from remit._model.effects import EFFECTS_OF, Effect, Kind
+from remit._model.effects import EFFECTS_OF, Effect, Kind, Source
 from remit._model.retry import Retry
 from remit.errors import DefinitionCode, DefinitionError
 
@@ -21,6 +30,12 @@ P2 = ParamSpec("P2")
 R2 = TypeVar("R2")
 
 ActionEffect: TypeAlias = Literal["local-state", "navigation"]
+
+
+class _Unsaid(Enum):
+    """Nothing was written, which is more than a default where nobody has looked."""
+
+    UNSAID = "unsaid"
 
 
 class ObservationDecorator(Protocol):
@@ -61,6 +76,8 @@ def observation(
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
     allow_names: Mapping[str, str] | None = None,
+    source: SourceName = "declared",
+    fidelity: FidelityName | None = None,
 ) -> ObservationDecorator: ...
 def observation(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
@@ -83,6 +100,8 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
     allow_names: Mapping[str, str] | None = None,
+    source: SourceName = "declared",
+    fidelity: FidelityName | None = None,
 ) -> Observation[S, P, R] | ObservationDecorator:
     """Make a method an observation: it reads the view, changes nothing and declares what it returns (SPEC 3.11).
 
@@ -93,7 +112,9 @@ def observation(  # noqa: PLR0913 - one keyword a field of the contract
     (SPEC 3.14); `meta` is a literal dict of JSON, at most 2,048 bytes, that remit carries and never reads (SPEC 3.3).
     `input` and `output` are literal JSON Schema of the subset in place of type hints: the method then takes one
     parameter for the whole input, a dict, and returns JSON (SPEC 3.5). `allow_names` says, name by name, why a property
-    whose name is denied (SPEC 11.10) is harmless.
+    whose name is denied (SPEC 11.10) is harmless. `source="derived"` stands at what `remit derive` wrote, which is
+    hidden unless the site exposes it; `fidelity` says how well it is known what a call does, low for what is derived
+    and high for the rest (SPEC 11.9).
     Everything is judged when the class is created, with the place.
     """
     options = written_options(locals())
@@ -139,12 +160,14 @@ def action(
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
     allow_names: Mapping[str, str] | None = None,
+    source: SourceName = "declared",
+    fidelity: FidelityName | None = None,
 ) -> ActionDecorator: ...
 def action(  # noqa: PLR0913 - one keyword a field of the contract
     function: Callable[Concatenate[S, P], R] | None = None,
     /,
     *,
-    effect: ActionEffect = "local-state",
+    effect: ActionEffect | _Unsaid = _Unsaid.UNSAID,
     name: str | None = None,
     title: str | None = None,
     description: str | None = None,
@@ -172,6 +195,8 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     input: Mapping[str, object] | None = None,
     output: Mapping[str, object] | None = None,
     allow_names: Mapping[str, str] | None = None,
+    source: SourceName = "declared",
+    fidelity: FidelityName | None = None,
 ) -> Action[S, P, R] | ActionDecorator:
     """Make a method an action: it changes the view, `local-state` unless `effect="navigation"` is said (SPEC 3.4).
 
@@ -183,7 +208,8 @@ def action(  # noqa: PLR0913 - one keyword a field of the contract
     `record` makes it one for all rows of a kind: it names the parameter that is the id of the row, an agent sends it as
     `record`, and `@x.records` says which rows may be reached now (SPEC 11.6).
     `handoff` makes it a step that only a person may do: an agent is told where, and the method never runs (SPEC 11.7).
-    `untrusted`, `meta`, `input`, `output` and `allow_names` are as for observations (SPEC 3.14, 3.3, 3.5, 11.10).
+    `untrusted`, `meta`, `input`, `output`, `allow_names`, `source` and `fidelity` are as for observations (SPEC 3.14,
+    3.3, 3.5, 11.10, 11.9); below high fidelity, a person decides about each call.
     Everything is judged when the class is created, with the place.
     """
     options = written_options(locals())
@@ -202,7 +228,23 @@ class _Decorating:
         self._effect = effect
 
     def __call__(self, function: Callable[Concatenate[S, P], R], /) -> Action[S, P, R]:
-        return Action(function, self._options, _view_effect(self._effect, function))
+        effect = self._effect
+        if effect is _Unsaid.UNSAID:
+            if self._options.source == Source.DERIVED.value:
+                raise _unreviewed(function)
+            effect = Effect.LOCAL_STATE.value
+        return Action(function, self._options, _view_effect(effect, function))
+
+
+def _unreviewed(function: Callable[..., object]) -> DefinitionError:
+    """Nobody has said what it does, so that it counts as destructive, and no action is (SPEC 11.9, 3.4)."""
+    return DefinitionError(
+        DefinitionCode.PLANE_VIOLATION,
+        getattr(function, "__name__", "action"),
+        "is derived, and nobody has said its effect: it counts as destructive, which no view action is",
+        place=place_of(function) if isinstance(function, FunctionType) else None,
+        do='look at what it does: effect="local-state" for what stays in the view, else a reference',
+    )
 
 
 def _view_effect(effect: object, function: Callable[..., object]) -> Effect:

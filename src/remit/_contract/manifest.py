@@ -13,7 +13,7 @@ from remit._base.digest import sha256_hex
 from remit._base.text import clean_line, q
 from remit._contract.external import ExternalRecord, digest_of, external_from_json
 from remit._contract.operation import OperationRecord, record_from_json
-from remit._contract.options import DOORS
+from remit._contract.options import DERIVED, DOORS
 from remit._model.effects import Kind
 from remit._model.pattern import Patterns
 from remit.errors import DefinitionCode, DefinitionError
@@ -293,12 +293,12 @@ def _generator() -> str:
 def _checked_exposure(exposure: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
     checked: dict[str, tuple[str, ...]] = {}
     for door, texts in sorted(exposure.items()):
-        if door not in DOORS:
+        if door not in (*DOORS, DERIVED):
             raise DefinitionError(
                 DefinitionCode.INVALID_DEFINITION,
                 "[tool.remit.exposure]",
                 f"there is no door {door!r}",
-                do=f"use {', '.join(DOORS)}",
+                do=f"use {', '.join(DOORS)}, or {DERIVED}",
             )
         checked[door] = Patterns(texts).texts
     return checked

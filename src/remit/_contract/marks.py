@@ -1,14 +1,15 @@
 """Marks on an input and an output: what a person may leave free, what is withheld, what is from outside.
 
-The first two name fields of an input (SPEC 7.9, 7.2), the last an output or fields of it (SPEC 3.14).
+The first two name fields of an input (SPEC 7.9, 7.2), the third an output or fields of it (SPEC 3.14). A mark of the
+whole says who wrote a declaration, and how well it is known (SPEC 11.9).
 """
 
 from collections.abc import Collection, Mapping
 from typing import cast
 
 from remit._base.boundary import Json
-from remit._contract.options import Options, Place, checked_names
-from remit._model.effects import Confirmation, Effect, effective_confirmation
+from remit._contract.options import Options, Place, checked_names, checked_source, fidelity_of
+from remit._model.effects import Confirmation, Effect, Fidelity, Source, effective_confirmation, unsure
 from remit.errors import DefinitionError
 
 
@@ -40,6 +41,11 @@ def marks_of(
         raise at.wrong(
             f"may_vary= is for what a person may approve for the session, and the confirmation is {level.value!r}",
             do='write confirmation="required", or remove may_vary=',
+        )
+    if free and unsure(effect, fidelity_of(at, options)):
+        raise at.wrong(
+            "no standing approval covers what is below high fidelity, so nothing may vary under one",
+            do='remove may_vary=, or look at what a call does and write fidelity="high"',
         )
     if free and sensitive:
         raise at.wrong(
@@ -75,6 +81,15 @@ def untrusted_of(at: Place, options: Options, output: Json, *, notes: bool) -> d
                 do=f"name one of {', '.join(fields) or '(no field)'}, or write untrusted=True for all of it",
             )
     return {"untrusted": list(marked)}
+
+
+def known_block(at: Place, options: Options) -> dict[str, Json]:
+    """The part of a row that says who wrote it and how well it is known; one that is as usual has none (SPEC 11.9)."""
+    source, fidelity = checked_source(at, options.source), fidelity_of(at, options)
+    return {
+        **({} if source is Source.DECLARED else {"source": source.value}),
+        **({} if fidelity is Fidelity.HIGH else {"fidelity": fidelity.value}),
+    }
 
 
 def _root(schema: Json) -> Json:

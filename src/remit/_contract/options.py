@@ -9,17 +9,21 @@ from remit._base.boundary import Json, NotJson, TooLarge, take
 from remit._base.limits import Limits
 from remit._base.text import first_bad, first_bad_inside
 from remit._contract.plan import NamedPolicy
-from remit._model.effects import DEFAULTS, Audit, Confirmation, Effect
+from remit._model.effects import DEFAULTS, Audit, Confirmation, Effect, Fidelity, Source, unsure
 from remit.errors import DefinitionCode, DefinitionError
 
 Door: TypeAlias = Literal["embedded", "mcp", "webmcp", "page", "test"]
 ConfirmationName: TypeAlias = Literal["never", "optional", "required", "always"]
 AuditName: TypeAlias = Literal["none", "metadata", "full"]
+FidelityName: TypeAlias = Literal["high", "medium", "low"]
+SourceName: TypeAlias = Literal["declared", "derived"]
 
 DOORS: Final[tuple[str, ...]] = get_args(Door)
+DERIVED: Final = "derived"
+"""Beside the doors in an exposure: which derived capabilities there are at all (SPEC 11.9)."""
 LIMITS: Final = Limits()
 _AUDIT_RANK: Final = {level: rank for rank, level in enumerate(Audit)}
-_Member = TypeVar("_Member", Confirmation, Audit)
+_Member = TypeVar("_Member", Confirmation, Audit, Fidelity, Source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,7 @@ class Options:
     `timeout` and `spend_time` are seconds; `reason` says why a level is below its default; `may_vary` and `sensitive`
     name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside;
     `input` and `output` are JSON Schema instead of type hints; `record` names the parameter that is a row's id;
-    `handoff` says why only a person may do it, and where;
+    `handoff` says why only a person may do it, and where; `source` who wrote it, `fidelity` how well it is known;
     `allow_names` says why a denied name is harmless.
     """
 
@@ -58,6 +62,8 @@ class Options:
     untrusted: object = False
     record: str | None = None
     handoff: object = None
+    source: str = Source.DECLARED.value
+    fidelity: str | None = None
     input: object = None
     output: object = None
     allow_names: object = None
@@ -107,6 +113,7 @@ class Governed:
     reversible: bool | None
     confirmation: Confirmation
     audit: Audit
+    fidelity: Fidelity = Fidelity.HIGH
 
 
 def checked_text(at: Place, field: str, text: object, limit: int) -> str:
@@ -194,15 +201,19 @@ def governed(at: Place, effect: Effect, options: Options, ceiling: Confirmation 
     """Lay what was written over the defaults of the effect and refuse what SPEC 3.4 refuses.
 
     Below a default a level needs `reason=`; below the floor of its effect, or below `ceiling` (what a backend says of
-    its own operation), it is refused.
+    its own operation), it is refused, and so is what asks nobody where the fidelity is below high (SPEC 11.9).
     """
     default = DEFAULTS[effect]
-    usual = default.confirmation if ceiling is None else max(default.confirmation, ceiling, key=lambda c: c.rank)
+    fidelity = fidelity_of(at, options)
+    least = Confirmation.REQUIRED if unsure(effect, fidelity) else Confirmation.NEVER
+    usual = _highest(default.confirmation, ceiling, least)
     confirmation = _level(at, "confirmation", Confirmation, options.confirmation) or usual
     audit = _level(at, "audit", Audit, options.audit) or default.audit
-    floor = default.floor if ceiling is None else max(default.floor, ceiling, key=lambda c: c.rank)
+    floor = _highest(default.floor, ceiling, least)
     if confirmation.rank < floor.rank:
         whose = f"what is {effect.value}" if floor is default.floor else "an operation whose backend says so"
+        if floor is least and floor is not default.floor:
+            whose = f"what is no read, and of {fidelity.value} fidelity,"
         raise at.wrong(f"confirmation={confirmation.value!r} is not allowed; {whose} is not below {floor.value!r}")
     lowered = confirmation.rank < usual.rank or _AUDIT_RANK[audit] < _AUDIT_RANK[default.audit]
     if lowered and options.reason is None:
@@ -223,7 +234,28 @@ def governed(at: Place, effect: Effect, options: Options, ceiling: Confirmation 
         else _flag(at, "reversible", options.reversible, default.reversible),
         confirmation=confirmation,
         audit=audit,
+        fidelity=fidelity,
     )
+
+
+def checked_source(at: Place, written: object) -> Source:
+    """Return who wrote a declaration; any other word is refused (SPEC 11.9)."""
+    return _level(at, "source", Source, written) or Source.DECLARED
+
+
+def checked_fidelity(at: Place, written: object) -> Fidelity | None:
+    """Return what was written, None for nothing; any other word is refused (SPEC 11.9)."""
+    return _level(at, "fidelity", Fidelity, written)
+
+
+def fidelity_of(at: Place, options: Options) -> Fidelity:
+    """How well a declaration is known: as written, else low for what was derived and high for the rest (SPEC 11.9)."""
+    usual = Fidelity.LOW if checked_source(at, options.source) is Source.DERIVED else Fidelity.HIGH
+    return checked_fidelity(at, options.fidelity) or usual
+
+
+def _highest(first: Confirmation, ceiling: Confirmation | None, least: Confirmation) -> Confirmation:
+    return max((first, first if ceiling is None else ceiling, least), key=lambda level: level.rank)
 
 
 def _level(at: Place, field: str, kind: type[_Member], written: object) -> _Member | None:

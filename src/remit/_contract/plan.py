@@ -156,6 +156,10 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exposure:
-    """What the site opens at each network door, from `[tool.remit.exposure]`; a door that is absent is closed."""
+    """What the site opens at each network door, from `[tool.remit.exposure]`; a door that is absent is closed.
+
+    `derived` are the derived capabilities that are there at all, at the doors that are open to them (SPEC 11.9).
+    """
 
     doors: Mapping[str, Patterns]
+    derived: Patterns

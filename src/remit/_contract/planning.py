@@ -10,7 +10,7 @@ from remit._contract.binding import field_schema
 from remit._contract.capability import Action, Capability, Method
 from remit._contract.component import Declaration
 from remit._contract.concurrency import concurrency_of, turn_of
-from remit._contract.options import checked_policies
+from remit._contract.options import checked_policies, checked_source
 from remit._contract.plan import Binding, Plan, Role, Sealed
 from remit._contract.retrying import checked_retry
 from remit._contract.row import CapabilityRow, ComponentRows
@@ -126,4 +126,6 @@ def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:
         untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
         record=None if row.template is None else kind_of(row.template.parameter),
         handoff=None if row.handing is None else row.handing.reason,
+        source=checked_source(row.capability.at, row.capability.options.source),
+        fidelity=row.governed.fidelity,
     )

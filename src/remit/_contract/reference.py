@@ -6,7 +6,17 @@ from typing import Final, Self
 
 from remit._contract.capability import Capability, TextT, ValueT, check_function, place_of_caller
 from remit._contract.concurrency import Concurrency
-from remit._contract.options import AuditName, ConfirmationName, Door, Options, Place, checked_names, written_options
+from remit._contract.options import (
+    AuditName,
+    ConfirmationName,
+    Door,
+    FidelityName,
+    Options,
+    Place,
+    SourceName,
+    checked_names,
+    written_options,
+)
 from remit._contract.plan import NamedPolicy
 from remit._model.answers import Handoff
 from remit._model.effects import Kind
@@ -117,6 +127,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     concurrency: Concurrency | None = None,
     retry: Retry | None = None,
     allow_names: Mapping[str, str] | None = None,
+    source: SourceName = "declared",
+    fidelity: FidelityName | None = None,
 ) -> Reference:
     """Offer the backend operation `domain:<path>` while the component is mounted.
 
@@ -128,8 +140,8 @@ def reference(  # noqa: PLR0913 - one keyword a field of the contract
     optional: what the agent sends wins, else the view fills them (SPEC 10.3). `handoff` makes it a step that only a
     person may do, in the application (SPEC 11.7). Calls of one operation and
     registration take turns unless `concurrency` says otherwise; `retry` is for what is idempotent, and the backend gets
-    one idempotency key for all attempts (SPEC 6.6, 6.13). `untrusted`, `meta` and `allow_names` are as for
-    observations (SPEC 3.14, 3.3, 11.10).
+    one idempotency key for all attempts (SPEC 6.6, 6.13). `untrusted`, `meta`, `allow_names`, `source` and `fidelity`
+    are as for observations (SPEC 3.14, 3.3, 11.10, 11.9); below high fidelity, a person decides about what is no read.
     """
     options = written_options(locals())
     return Reference(id, options, place_of_caller())

@@ -1,7 +1,7 @@
 """From a live class to the rows of the contract; the compiler and the mount use this one function (SPEC 3.3, 3.8)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, cast
 
@@ -12,7 +12,7 @@ from remit._contract.component import Declaration, check_untouched, declaration_
 from remit._contract.concurrency import concurrency_block, concurrency_of
 from remit._contract.denied import allowed_block
 from remit._contract.handing import handing_block, handing_of
-from remit._contract.marks import marks_of, untrusted_of
+from remit._contract.marks import known_block, marks_of, untrusted_of
 from remit._contract.operation import OperationRecord
 from remit._contract.options import (
     LIMITS,
@@ -183,7 +183,7 @@ def _method_row(
     block["input"] = own if template is None else with_record(capability, derived.schema, template)
     if template is not None:
         block["record"] = template.parameter
-    block |= handing_block(capability)
+    block |= handing_block(capability) | known_block(at, options)
     block["output"] = cast(Json, schema)
     block |= marks_of(at, options, capability.effect, level.confirmation, (own, own))
     block |= untrusted_of(at, options, block["output"], notes="note" in capability.attached)
@@ -208,12 +208,7 @@ def _reference_row(
     at = reference.at
     level = governed(at, operation.effect, reference.options, operation.confirmation)
     if reference.options.idempotent is None:
-        level = Governed(
-            idempotent=operation.idempotent,
-            reversible=level.reversible,
-            confirmation=level.confirmation,
-            audit=level.audit,
-        )
+        level = replace(level, idempotent=operation.idempotent)
     check_may_retry(at, checked_retry(at, reference.options.retry), idempotent=level.idempotent)
     block = _block(declaration, reference, operation.effect, level)
     block["tags"] = cast(Json, sorted({*cast("list[str]", block["tags"]), *operation.tags}))
@@ -229,7 +224,7 @@ def _reference_row(
     block |= marks_of(at, reference.options, operation.effect, level.confirmation, schemas, bound)
     block |= untrusted_of(at, reference.options, block["output"], notes="note" in reference.attached)
     block |= allowed_block(at, reference.options, block["input"], block["output"])
-    block |= handing_block(reference)
+    block |= handing_block(reference) | known_block(at, reference.options)
     return CapabilityRow(
         attribute=attribute,
         sealed=(reference,),

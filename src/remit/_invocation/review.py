@@ -9,7 +9,7 @@ from remit._contract.plan import Plan
 from remit._invocation.call import Call, Later
 from remit._model.consumer import Consumer
 from remit._model.descriptor import Descriptor
-from remit._model.effects import Confirmation, Effect
+from remit._model.effects import Confirmation, Effect, unsure
 from remit._model.pattern import Patterns
 from remit._policy.decision import Deny, Required
 from remit.errors import ErrorCode, Refusal, not_authorized
@@ -73,10 +73,12 @@ def may_stand(plan: Plan, consumer: Consumer) -> bool:
     """Whether an approval for the session may answer for a person whom no policy asked for (SPEC 7.9).
 
     Only where the declaration says `required`: `always`, and what this consumer's configuration always asks about, is
-    decided afresh each time; a sensitive field is never covered.
+    decided afresh each time; a sensitive field, and what is below high fidelity, is never covered.
     """
     descriptor = plan.descriptor
     if descriptor.confirmation is not Confirmation.REQUIRED or plan.sensitive:
+        return False
+    if unsure(descriptor.effect, descriptor.fidelity):
         return False
     return not consumer.confirm or not confirms(consumer, descriptor)
 

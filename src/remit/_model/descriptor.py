@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from remit._base.nested import holds
-from remit._model.effects import Confirmation, Effect, Kind
+from remit._model.effects import Confirmation, Effect, Fidelity, Kind, Source
 from remit._model.ids import CapabilityId
 from remit._model.outcome import Untrusted
 from remit._model.record import PARAM
@@ -20,7 +20,8 @@ class Descriptor:
     here reads; `untrusted` says that output and note hold text from outside the organisation, or names the fields of
     the output that do (SPEC 3.3, 3.14). `record` is the kind of rows that a folded template acts on, None for
     everything else; then the input has a required property `record`, their id (SPEC 11.6). `handoff` says why only a
-    person may do it, None for what an agent may (SPEC 11.7).
+    person may do it, None for what an agent may (SPEC 11.7). `source` says who wrote the declaration, `fidelity` how
+    well it is known to say what a call does (SPEC 11.9).
     """
 
     id: CapabilityId
@@ -42,6 +43,19 @@ class Descriptor:
     untrusted: Untrusted = False
     record: str | None = None
     handoff: str | None = None
+    source: Source = Source.DECLARED
+    fidelity: Fidelity = Fidelity.HIGH
+
+    @property
+    def derived(self) -> bool:
+        """Whether it was made from a page or a document: hidden unless the site exposes what is (SPEC 11.9)."""
+        return self.source is Source.DERIVED
+
+    @property
+    def known(self) -> dict[str, str]:
+        """`source` and `fidelity`, as far as they are not as usual (SPEC 11.3)."""
+        form: dict[str, str] = {} if self.fidelity is Fidelity.HIGH else {"fidelity": self.fidelity.value}
+        return form if self.source is Source.DECLARED else {**form, "source": self.source.value}
 
     @property
     def own_schema(self) -> Mapping[str, object]:

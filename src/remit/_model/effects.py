@@ -65,6 +65,26 @@ class Confirmation(StrEnum):
 _RANKS = {level: rank for rank, level in enumerate(Confirmation)}
 
 
+class Source(StrEnum):
+    """Who wrote a declaration: a person, or `remit derive` from a page or a document (SPEC 11.9)."""
+
+    DECLARED = "declared"
+    DERIVED = "derived"
+
+
+class Fidelity(StrEnum):
+    """How well a declaration is known to say what a call does; below `high` a person decides on what is no read."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+def unsure(effect: Effect, fidelity: Fidelity) -> bool:
+    """Whether a person decides because nobody vouches for what a call does (SPEC 11.9)."""
+    return fidelity is not Fidelity.HIGH and not effect.reads_only
+
+
 class Audit(StrEnum):
     """How much of a success is recorded; refusals are always at least metadata (SPEC 9.2)."""
 

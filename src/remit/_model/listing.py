@@ -77,6 +77,7 @@ class Listed:
             form["untrusted"] = untrusted_to_json(descriptor.untrusted)
         if descriptor.handoff is not None:
             form["handoff"] = {"reason": descriptor.handoff}
+        form.update(descriptor.known)
         if self.scope_path:
             form["scopePath"] = list(self.scope_path)
         if self.records is not None:

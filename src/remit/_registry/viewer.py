@@ -17,19 +17,30 @@ from remit._registry.state import Bound
 from remit._registry.suspended import Suspended
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowing:
+    """What a surface leaves of the site's exposure: `doors` by door, None where nothing narrows it.
+
+    What is derived is there only where each of `derived` holds it, the site's first (SPEC 11.9).
+    """
+
+    doors: Mapping[str, Patterns] | None
+    derived: tuple[Patterns, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Site:
     """What is equal for every look at one surface.
 
     `chain` are the surface's own policies; `nothing` is what judges an id that nobody offers: they, and what hides.
-    `exposure` is the contract's, `narrowed` the surface's own (None: not narrowed); `can_confirm` says whether anybody
+    `exposure` is the contract's, `narrowed` what the surface leaves of it; `can_confirm` says whether anybody
     could answer a confirmation request; `moved` names operations whose backend no longer equals the contract;
     `suspended` is what an operator switched off, `revoked` which grants were taken back. `wrong_records` hears of a
     template whose records cannot be read.
     """
 
     exposure: Mapping[str, Patterns]
-    narrowed: Mapping[str, Patterns] | None
+    narrowed: Narrowing
     chain: Chain
     nothing: Chain
     entered: Entered
@@ -69,7 +80,7 @@ class Viewer:
 
     def __post_init__(self) -> None:
         consumer = self.consumer
-        free = consumer.kind.in_process and consumer.scope is None and self.site.narrowed is None
+        free = consumer.kind.in_process and consumer.scope is None and self.site.narrowed.doors is None
         object.__setattr__(self, "free", free)
 
     def context(self, bound: Bound | None, *, charges: bool = True) -> PolicyContext:

@@ -56,6 +56,8 @@ class Sight:
 
 AVAILABLE = Sight(state=State.AVAILABLE)
 _NOT_AT_THIS_DOOR = Sight(state=State.HIDDEN, why="not exposed at this door")
+_DERIVED = Sight(state=State.HIDDEN, why="derived, and the site does not expose it")
+_NOWHERE: frozenset[str] = frozenset()
 _SUSPENDED_CONSUMER = Sight(state=State.HIDDEN, why="the consumer is suspended")
 _SUSPENDED = Sight(state=State.HIDDEN, why="the capability is suspended")
 _OUT_OF_SCOPE = Sight(state=State.HIDDEN, why="outside the consumer's scope")
@@ -73,7 +75,7 @@ def see(bound: Bound, viewer: Viewer, *, charges: bool = True) -> Sight:
         return _SUSPENDED_CONSUMER
     if viewer.consumer.until is not None and viewer.expired:
         return Sight(state=State.HIDDEN, why=viewer.ended)
-    off = _out_of_reach(bound.plan.descriptor.id, bound.plan.doors, viewer)
+    off = _out_of_reach(bound.plan.descriptor.id, _doors(bound, viewer), viewer)
     if off is _OUT_OF_SCOPE and _in_region(bound.registration.place, viewer):
         off = None
     return _judged(bound, viewer, charges) if off is None else off
@@ -96,7 +98,7 @@ def find(capability_id: str, bounds: Iterable[Bound], offers: Offers, viewer: Vi
         return visible, off, asked
     hidden: Sight | None = None
     for bound in bounds:
-        doors = bound.plan.doors
+        doors = _doors(bound, viewer)
         sight = off if doors is None else _out_of_reach(capability_id, doors, viewer)
         if sight is _OUT_OF_SCOPE and _in_region(bound.registration.place, viewer):
             sight = None
@@ -162,8 +164,18 @@ def _out_of_reach(capability: str, doors: frozenset[str] | None, viewer: Viewer)
     return _SUSPENDED if suspended.any and suspended.has_capability(capability) else off
 
 
+def _doors(bound: Bound, viewer: Viewer) -> frozenset[str] | None:
+    """The doors a capability names for itself; what is derived has none unless the site exposes it (SPEC 11.9)."""
+    plan = bound.plan
+    if plan.descriptor.derived and not all(plan.descriptor.id in each for each in viewer.site.narrowed.derived):
+        return _NOWHERE
+    return plan.doors
+
+
 def _closed(capability: str, doors: frozenset[str] | None, viewer: Viewer) -> Sight | None:
     kind = viewer.consumer.kind
+    if doors is _NOWHERE:
+        return _DERIVED
     if doors is not None:
         open_here = kind.value in doors
     else:
@@ -174,7 +186,7 @@ def _closed(capability: str, doors: frozenset[str] | None, viewer: Viewer) -> Si
 
 
 def _narrowed_in(capability: str, viewer: Viewer) -> bool:
-    narrowed = viewer.site.narrowed
+    narrowed = viewer.site.narrowed.doors
     if narrowed is None:
         return True
     patterns = narrowed.get(viewer.consumer.kind.value)

@@ -11,12 +11,13 @@ from remit._confirmation.keys import ConfirmationKeys, refuse_lasting
 from remit._confirmation.request import DecideFn
 from remit._contract.authority import Authority
 from remit._contract.manifest import RENAME
-from remit._contract.options import DOORS
+from remit._contract.options import DERIVED, DOORS
 from remit._model.consumer import Principal
 from remit._model.pattern import Patterns
 from remit._policy.guard import Guard
 from remit._policy.policy import Policy
 from remit._registry.entered import Within
+from remit._registry.viewer import Narrowing
 from remit._surface.viewers import PrincipalSource
 from remit.errors import DefinitionCode, DefinitionError
 from remit.procedures.catalogue import Catalogue
@@ -162,6 +163,16 @@ def _check_within(within: object) -> None:
         )
 
 
+def narrowing_of(given: Given) -> Narrowing:
+    """The surface's own exposure beside the site's, which it only narrows."""
+    doors = patterns_of(given.exposure)
+    site = given.authority.exposure.derived
+    if doors is None or DERIVED not in doors:
+        return Narrowing(doors=doors, derived=(site,))
+    own = doors.pop(DERIVED)
+    return Narrowing(doors=doors or None, derived=(site, own))
+
+
 def patterns_of(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Patterns] | None:
     """The patterns of each door, None where nothing narrows the site's; a door that does not exist is refused."""
     if exposure is None:
@@ -169,12 +180,12 @@ def patterns_of(exposure: Mapping[str, Iterable[str]] | None) -> dict[str, Patte
     if not isinstance(exposure, Mapping):
         raise wrong("exposure", "a mapping", exposure, 'write exposure={"mcp": ["view:devices.**"]}')
     for door in exposure:
-        if door not in DOORS:  # a misspelt `embedded` would leave that door wide open
+        if door not in (*DOORS, DERIVED):  # a misspelt `embedded` would leave that door wide open
             raise DefinitionError(
                 DefinitionCode.INVALID_DEFINITION,
                 "Surface(exposure=…)",
                 f"there is no door {door!r}",
-                do=f"use {', '.join(DOORS)}",
+                do=f"use {', '.join(DOORS)}, or {DERIVED}",
             )
     return {door: Patterns(patterns) for door, patterns in exposure.items()}
 

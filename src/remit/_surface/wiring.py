@@ -50,7 +50,7 @@ from remit._registry.state import State
 from remit._registry.suspended import Suspended
 from remit._registry.viewer import Site, Viewer
 from remit._surface.findings import Findings, Slow, WrongRecords
-from remit._surface.given import Given, check_given, patterns_of
+from remit._surface.given import Given, check_given, narrowing_of
 from remit._surface.listing import Versions
 from remit._surface.viewers import Viewers
 from remit.errors import Happened
@@ -127,7 +127,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     )
     site = Site(
         exposure=given.authority.exposure.doors,
-        narrowed=patterns_of(given.exposure),
+        narrowed=narrowing_of(given),
         chain=Chain(given.policies, entered.watched),
         nothing=Chain((*given.policies, *NOWHERE), entered.watched),
         entered=entered,
@@ -303,7 +303,7 @@ def _findings(
 ) -> Findings:
     return Findings(
         authority=given.authority,
-        narrowed=site.narrowed,
+        narrowed=site.narrowed.doors,
         limits=given.limits,
         has_channel=site.can_confirm,
         has_sink=audit.has_sink,

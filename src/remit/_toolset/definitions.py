@@ -7,7 +7,7 @@ from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._model.consumer import Consumer
 from remit._model.descriptor import Descriptor
-from remit._model.effects import Confirmation, Effect, Kind
+from remit._model.effects import Confirmation, Effect, Fidelity, Kind
 from remit._model.pattern import Patterns
 
 KEPT = 2_000
@@ -117,6 +117,8 @@ def prefix(descriptor: Descriptor, *, asks: bool = False) -> str:
         parts.append("may require confirmation")
     if descriptor.handoff is not None:
         parts.append("only a person does it")
+    if descriptor.fidelity is not Fidelity.HIGH:
+        parts.append(f"{descriptor.fidelity.value} fidelity")
     return f"[{' · '.join(parts)}]"
 
 

@@ -4,7 +4,7 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -15,6 +15,7 @@ from remit._contract.authority import COMPILING
 from remit._contract.development import HANDED, PRODUCTION, is_production
 from remit._contract.files import contract_at
 from remit._contract.manifest import FILE_NAME, Manifest
+from remit._contract.options import DERIVED
 from remit._model.consumer import IN_PROCESS_DOORS
 from remit._model.pattern import Patterns
 from remit.cli.diagnosis import Diagnosis, well
@@ -163,19 +164,12 @@ def _untracked(root: Path) -> bool:
 
 def doors(project: Project, manifest: Manifest, *, served: bool) -> Iterator[Diagnosis]:
     """What the site opens: patterns that open nothing, and a door that nothing passes."""
-    network = sorted({*project.exposure, *({"mcp"} if served else ())} - set(IN_PROCESS_DOORS))
+    derived = [str(each["id"]) for each in manifest.capabilities.values() if each.get("source") == DERIVED]
+    yield from _matching_nothing(DERIVED, project.exposure.get(DERIVED, ()), derived)
+    network = sorted({*project.exposure, *({"mcp"} if served else ())} - {*IN_PROCESS_DOORS, DERIVED})
     total = len(manifest.capabilities)
     for door in network:
-        for text in project.exposure.get(door, ()):
-            if not any(id in Patterns([text]) for _, id in manifest.capabilities):
-                yield Diagnosis(
-                    check="doors",
-                    ok=False,
-                    where=_EXPOSURE,
-                    what=f"{door}: {text} matches nothing",
-                    why="it opens what will once have that name, unread",
-                    do="remove it, or correct it",
-                )
+        yield from _matching_nothing(door, project.exposure.get(door, ()), [id for _, id in manifest.capabilities])
         passing = sum(door in opened(manifest, block) for block in manifest.capabilities.values())
         what = f"{door}: {passing} of {total} {'capability is' if total == 1 else 'capabilities are'} exposed"
         if passing or not total:
@@ -187,6 +181,19 @@ def doors(project: Project, manifest: Manifest, *, served: bool) -> Iterator[Dia
                 what=what,
                 why="nothing reaches a network door unless it is listed",
                 do=f'add to [tool.remit.exposure]:  {door} = ["{_suggested(manifest)}"]',
+            )
+
+
+def _matching_nothing(door: str, texts: Iterable[str], ids: Collection[str]) -> Iterator[Diagnosis]:
+    for text in texts:
+        if not any(id in Patterns([text]) for id in ids):
+            yield Diagnosis(
+                check="doors",
+                ok=False,
+                where=_EXPOSURE,
+                what=f"{door}: {text} matches nothing",
+                why="it opens what will once have that name, unread",
+                do="remove it, or correct it",
             )
 
 

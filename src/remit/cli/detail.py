@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from remit._base.boundary import Json
 from remit._contract.manifest import Block
 from remit._contract.operation import OperationRecord
-from remit._model.effects import DEFAULTS
+from remit._model.effects import DEFAULTS, Fidelity, Source
 from remit._schema.phrase import phrase
 from remit.cli.report import Line
 
@@ -28,6 +28,8 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     yield "targets", ", ".join(line.targets)
     yield "text", line.description
     yield "effect", f"{line.effect}, {_said(block, 'idempotent')}, {_said(block, 'reversible')}"
+    yield "source", line.source if line.source != Source.DECLARED else ""
+    yield "fidelity", line.fidelity if line.fidelity != Fidelity.HIGH else ""
     yield "confirmation", f"{line.confirmation}; {line.decides}" if line.decides != "-" else line.confirmation
     yield "lowered", line.reason or ""
     yield "a person does it", _handoff(block)

@@ -7,7 +7,7 @@ from typing import cast
 
 from remit._base.boundary import Json
 from remit._contract.manifest import Block, Manifest
-from remit._model.effects import Confirmation
+from remit._model.effects import Confirmation, Fidelity, Source
 from remit._schema.openness import open_places
 from remit.compiler.drift import opened
 
@@ -44,6 +44,8 @@ class Line:
     sensitive: tuple[str, ...]
     record: str | None
     untrusted: bool | tuple[str, ...]
+    source: str
+    fidelity: str
     reason: str | None
     turns: str | None
     attempts: int
@@ -82,6 +84,8 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         sensitive=_names(block, "sensitive"),
         record=None if block.get("record") is None else str(block["record"]),
         untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
+        source=str(block.get("source", Source.DECLARED.value)),
+        fidelity=str(block.get("fidelity", Fidelity.HIGH.value)),
         reason=None if block["reason"] is None else str(block["reason"]),
         turns=_turns(block),
         attempts=_attempts(block),
@@ -203,6 +207,8 @@ def _note(line: Line) -> str:
 
 def _marked(line: Line) -> Iterator[str]:
     """What is said of fields: who fills them, who may change them, and who is told."""
+    if known := _known(line):
+        yield known
     if line.headless:
         yield "without a view"
     if line.bound:
@@ -218,6 +224,12 @@ def _marked(line: Line) -> Iterator[str]:
     if line.untrusted:
         outside = ("all it says",) if isinstance(line.untrusted, bool) else line.untrusted
         yield f"from outside: {', '.join(outside)}"
+
+
+def _known(line: Line) -> str:
+    """Who wrote it and how well it is known, where either is not as usual (SPEC 11.9)."""
+    told = [line.source] if line.source != Source.DECLARED else []
+    return ", ".join([*told, f"{line.fidelity} fidelity"]) if line.fidelity != Fidelity.HIGH else "".join(told)
 
 
 def dependencies_text(manifest: Manifest) -> str:

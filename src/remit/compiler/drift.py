@@ -8,7 +8,9 @@ from typing import Final, cast
 from remit._base.boundary import Json
 from remit._contract.external import ExternalRecord
 from remit._contract.manifest import Block, Manifest, RowKey
+from remit._contract.options import DERIVED
 from remit._model.consumer import IN_PROCESS_DOORS
+from remit._model.effects import Source
 from remit._model.pattern import Patterns
 from remit._model.retry import Retry
 from remit._schema.difference import ABSENT, differences
@@ -32,6 +34,7 @@ EXTERNAL: Final = "pyproject.toml [tool.remit.external]"
 _DIGEST_SHOWN: Final = 19
 _IN_SOURCE: Final = frozenset({"doors=", "in-process"})
 _SCHEMAS: Final = frozenset({"input", "output"})
+_USUAL: Final[Mapping[str, str]] = {"approver": "the principal", "fidelity": "high", "source": "declared"}
 APART: Final = frozenset({"hash", "id", "component", "name", "type", "doors", "capabilities", *_SCHEMAS})
 
 
@@ -227,14 +230,20 @@ def opened_by(exposure: Mapping[str, Iterable[str]], block: Mapping[str, Json]) 
     """The doors at which a capability may ever appear with the exposure of a site, each with what opened it.
 
     `in-process`, `doors=`, or the pattern of the site's exposure. `doors=` is a ceiling: with it, no pattern opens
-    another door; without it, in-process doors are open (SPEC 3.13).
+    another door; without it, in-process doors are open (SPEC 3.13). What is derived and not exposed as such is at none
+    (SPEC 11.9).
     """
+    derived = block.get("source") == Source.DERIVED.value
+    if derived and str(block["id"]) not in Patterns(exposure.get(DERIVED, ())):
+        return {}
     declared = cast("list[str] | None", block["doors"])
     if declared is not None:
         return dict.fromkeys(declared, "doors=")
     found: dict[str, str] = {}
     found.update((door, "in-process") for door in IN_PROCESS_DOORS)
     for door, texts in exposure.items():
+        if door == DERIVED:  # says which are there at all, and opens no door
+            continue
         matching = [text for text in texts if str(block["id"]) in Patterns([text])]
         if matching:
             found[door] = matching[0]
@@ -281,8 +290,8 @@ def _schemas(where: _Where, field: str, before: Json, after: Json) -> Iterator[C
 
 
 def _shown(field: str, value: Json) -> str:
-    if field == "approver":
-        return "the principal" if value is None else str(value)
+    if field in _USUAL:
+        return _USUAL[field] if value is None else str(value)
     if field == "concurrency":
         return _turns(value)
     if field == "retry" and isinstance(value, dict):

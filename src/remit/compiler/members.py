@@ -8,7 +8,7 @@ from typing import Final
 from remit._base.text import first_paragraph
 from remit._contract.concurrency import checked_concurrency
 from remit._contract.handing import checked_handoff
-from remit._contract.options import Place
+from remit._contract.options import Place, checked_fidelity, checked_source
 from remit._contract.retrying import checked_retry
 from remit._contract.schemas import checked_input, checked_output
 from remit._model.effects import Effect, Kind
@@ -43,6 +43,7 @@ _OPTION_DEFAULTS: Final[dict[str, Plain]] = {
     "overridable": [],
     "blocking": False,
     "untrusted": False,
+    "source": "declared",
 }
 _CHECKED: Final[dict[str, Callable[[Place, object], object]]] = {
     "concurrency": checked_concurrency,
@@ -50,6 +51,8 @@ _CHECKED: Final[dict[str, Callable[[Place, object], object]]] = {
     "handoff": checked_handoff,
     "input": checked_input,
     "output": checked_output,
+    "source": checked_source,
+    "fidelity": checked_fidelity,
 }
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

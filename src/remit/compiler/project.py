@@ -8,7 +8,7 @@ from typing import Final
 
 from remit._contract.durable import wrongly_set
 from remit._contract.files import settings_of
-from remit._contract.options import DOORS
+from remit._contract.options import DERIVED, DOORS
 from remit._model.pattern import Patterns
 from remit.compiler.external import Approval, read_approvals
 from remit.errors import CompileError, DefinitionError, Finding
@@ -141,10 +141,9 @@ def _exposure(findings: list[Finding], table: Mapping[str, object]) -> dict[str,
         return {}
     exposure = {str(door): _names(findings, value, door) for door in value}
     for door, texts in exposure.items():
-        if door not in DOORS:
-            findings.append(
-                Finding(path=PYPROJECT, found=f"there is no door {door!r}", write=f"one of {', '.join(DOORS)}")
-            )
+        if door not in (*DOORS, DERIVED):
+            write = f"one of {', '.join(DOORS)}, or {DERIVED}"
+            findings.append(Finding(path=PYPROJECT, found=f"there is no door {door!r}", write=write))
         try:
             Patterns(texts)
         except DefinitionError as problem:

@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from remit._base.boundary import Json
 from remit._base.limits import Limits
-from remit._model.effects import Audit, Confirmation, Effect
+from remit._model.effects import Audit, Confirmation, Effect, Fidelity, Source
 from remit._schema.difference import At, Difference
 
 
@@ -44,6 +44,7 @@ _EFFECTS: Final = (
     Effect.DESTRUCTIVE,
 )
 _AUDITS: Final = tuple(Audit)
+_FIDELITIES: Final = tuple(Fidelity)
 
 
 def weigh(field: str, before: Json, after: Json) -> Classes:
@@ -216,6 +217,17 @@ def _untrusted(before: Json, after: Json) -> Classes:
     return _fewer_is_wider(before, after)
 
 
+def _fidelity(before: Json, after: Json) -> Classes:
+    """Raised, fewer people look at what a call does; none means high (SPEC 11.9)."""
+    old, new = (_FIDELITIES.index(Fidelity(str(each or Fidelity.HIGH.value))) for each in (before, after))
+    return WIDENING if new < old else NARROWING
+
+
+def _source(_before: Json, after: Json) -> Classes:
+    """What is derived is hidden unless the site exposes it; once it counts as declared, it is no longer (SPEC 11.9)."""
+    return NARROWING if after == Source.DERIVED.value else WIDENING
+
+
 def _allowed_names(before: Json, after: Json) -> Classes:
     """A denied name that is allowed is wider; another reason for it is words (SPEC 11.10)."""
     olds, news = (frozenset(each) if isinstance(each, dict) else frozenset[str]() for each in (before, after))
@@ -282,6 +294,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "record": _record,
         "handoff": _handoff,
         "untrusted": _untrusted,
+        "fidelity": _fidelity,
+        "source": _source,
         "meta": _neutral,
         "allow_names": _allowed_names,
         "headless": _true_is_wider,

@@ -65,6 +65,8 @@ class Table(
         input={"type": "object", "properties": {"code": {"type": "string"}}},
         output={"type": "integer"},
         allow_names={"code": "printed on every parcel"},
+        source="derived",
+        fidelity="medium",
     )
     def read_state(self, given: dict) -> int:
         return 1
@@ -102,6 +104,8 @@ class Table(
         retry=Retry(attempts=2),
         input={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
         output={"type": "string"},
+        source="derived",
+        fidelity="high",
     )
     def put(self, given: dict) -> str:
         return given["text"]
@@ -140,6 +144,8 @@ class Table(
         overridable=("reason",),
         concurrency="capability",
         retry=Retry(attempts=2),
+        source="derived",
+        fidelity="low",
     )
 
     @disable.bind("reason")
@@ -172,6 +178,23 @@ def test_a_field_without_a_rule_is_widening_and_breaking() -> None:
 )
 def test_one_more_denied_name_that_is_allowed_is_wider(before: Json, after: Json, classes: set[Drift]) -> None:
     assert weigh("allow_names", before, after) == classes
+
+
+@pytest.mark.requirement("11.9-drift-of-what-is-derived")
+@pytest.mark.parametrize(
+    ("field", "before", "after", "drift"),
+    [
+        ("fidelity", "low", "medium", Drift.WIDENING),
+        ("fidelity", "medium", None, Drift.WIDENING),
+        ("fidelity", "low", None, Drift.WIDENING),
+        ("fidelity", None, "low", Drift.NARROWING),
+        ("fidelity", "medium", "low", Drift.NARROWING),
+        ("source", "derived", None, Drift.WIDENING),
+        ("source", None, "derived", Drift.NARROWING),
+    ],
+)
+def test_what_is_vouched_for_more_is_wider(field: str, before: Json, after: Json, drift: Drift) -> None:
+    assert weigh(field, before, after) == {drift}
 
 
 @pytest.mark.requirement("13.6-what-is-unweighed-is-wide")

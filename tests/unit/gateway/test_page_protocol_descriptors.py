@@ -3,7 +3,7 @@
 import pytest
 
 from remit._model.descriptor import Descriptor
-from remit._model.effects import Confirmation, Effect, Kind
+from remit._model.effects import Confirmation, Effect, Fidelity, Kind, Source
 from remit._model.ids import CapabilityId, RegistrationId
 from remit._model.listing import Listed
 from remit._model.record import RecordCounts
@@ -18,6 +18,8 @@ def descriptor(
     effect: Effect = Effect.LOCAL_STATE,
     confirmation: Confirmation = Confirmation.NEVER,
     record: str | None = None,
+    source: Source = Source.DECLARED,
+    fidelity: Fidelity = Fidelity.HIGH,
 ) -> Descriptor:
     properties = {"note": {"type": "string"}, **({} if record is None else {"record": {"type": "string"}})}
     return Descriptor(
@@ -38,6 +40,8 @@ def descriptor(
         reversible=True,
         confirmation=confirmation,
         record=record,
+        source=source,
+        fidelity=fidelity,
     )
 
 
@@ -157,3 +161,12 @@ def test_a_descriptor_leaves_out_what_is_as_usual_and_the_record_from_the_schema
         "registration": "reg_default",
         "instance": "default",
     }
+
+
+@pytest.mark.requirement("11.3-fidelity-and-source")
+def test_who_wrote_it_and_how_well_it_is_known_are_told_where_they_are_not_as_usual() -> None:
+    guessed = descriptor(source=Source.DERIVED, fidelity=Fidelity.MEDIUM)
+    told = Listed(descriptor=guessed, registration=RegistrationId("reg_1"), instance="default")
+    form = describe(NOTE, told, lambda _: False)
+    assert (form["source"], form["fidelity"]) == ("derived", "medium")
+    assert not {"source", "fidelity"} & set(describe(NOTE, listed(), lambda _: False))

@@ -86,6 +86,7 @@ def describe(id: str, listed: Listed, asks: Callable[[Descriptor], bool]) -> dic
     approval = approval_of(descriptor, asks=asks(descriptor))
     if approval != "none":
         form["approval"] = approval
+    form.update(descriptor.known)
     if listed.scope_path:
         form["scopePath"] = list(listed.scope_path)
     if descriptor.handoff is not None:
