@@ -440,10 +440,10 @@ async def test_a_reference_is_handed_off_with_what_the_view_fills_in_its_path() 
     assert error.details["url"] == f"/console/eu%2Fwest/wipe?handoff={id_of(error)}"
     await surface.handoffs.complete(id_of(error), OPERATOR, 3)
     assert state_of(surface, id_of(error)).data == 3
-    fleet.region = ".."
-    assert failed(await agent.call("domain:wipe", {"device": "d1"}), "PRECONDITION_FAILED").details == {
-        "reason": "binding-failed"
-    }
+    for no_segment in ("..", "", "x" * 201, True):
+        fleet.region = no_segment
+        error = failed(await agent.call("domain:wipe", {"device": "d1"}), "PRECONDITION_FAILED")
+        assert error.details == {"reason": "binding-failed"}
 
 
 @pytest.mark.requirement("11.7-url")
@@ -491,3 +491,36 @@ async def test_the_journal_says_who_asked_who_ended_it_and_how() -> None:
     }
     [call] = [entry for entry in journal(surface) if entry.type.value == "invocation"]
     assert call.code is ErrorCode.HANDOFF_REQUIRED
+
+
+@dataclass(eq=False)
+class Letters(Component, type="letters"):
+    """Letters."""
+
+    @action(handoff=Handoff("Only you may read", to="/letters"), untrusted=True)
+    def read_out(self) -> str:
+        """Read a letter out."""
+        raise AssertionError("a handoff never runs")
+
+
+@pytest.mark.requirement("11.7-polling")
+async def test_what_a_person_brings_from_outside_is_marked_as_such() -> None:
+    surface = Surface(authority_of(Letters), principal="operator")
+    surface.mount(Letters())
+    error = failed(await surface.connect(AGENT).call("view:letters.readOut"), "HANDOFF_REQUIRED")
+    assert "untrusted" not in state_of(surface, id_of(error)).to_json()
+    await surface.handoffs.complete(id_of(error), OPERATOR, "Dear all")
+    form = state_of(surface, id_of(error)).to_json()
+    assert (form["data"], form["untrusted"]) == ("Dear all", True)
+
+
+@pytest.mark.requirement("11.7-polling")
+async def test_with_nobody_signed_in_an_agent_is_told_of_no_handoff() -> None:
+    signed_in = [Principal("operator")]
+    surface = Surface(ORDERS, principal=lambda: signed_in[0] if signed_in else None)
+    surface.mount(Orders())
+    id = id_of(await asked(surface))
+    agent = surface.connect(AGENT)
+    assert agent.handoff(id) is not None
+    signed_in.clear()
+    assert agent.handoff(id) is None

@@ -328,3 +328,93 @@ def test_a_nested_path_is_in_the_contract_and_a_change_of_it_is_told() -> None:
     back = {change.field: set(change.classes) for change in drift(bound, free, {}).changes}
     assert back["bound"] == {"widening"}
     assert "widening" in back["input filter.place.region"]
+
+
+def shop_of(given: dict[str, Any]) -> Procedures:
+    """A backend with one operation that takes this and gives it back."""
+    shop = Procedures()
+
+    @shop.operation("save", effect="server-query", input=given)
+    async def save(input: dict[str, Any]) -> dict[str, Any]:
+        """Save."""
+        return input
+
+    return shop
+
+
+def object_of(fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "additionalProperties": False, **more}
+
+
+@pytest.mark.requirement("10.3-nested-paths")
+async def test_a_default_on_the_way_loses_what_the_view_fills_however_deep_and_keeps_the_rest() -> None:
+    class Filled(Component, type="devices"):
+        """Devices."""
+
+        save = reference("domain:save")
+
+        @save.bind("outer.inner.owner")
+        def owner(self) -> str:
+            return "ada"
+
+        @save.bind("outer.inner.region")
+        def region(self) -> str:
+            return "north"
+
+    names = {name: {"type": "string"} for name in ("owner", "region", "note")}
+    default = {"inner": {"owner": "nobody", "note": "n"}}  # says nothing of the region
+    outer = object_of({"inner": object_of(names), "size": {"type": "integer"}}, default=default)
+    shop = shop_of(object_of({"outer": outer}))
+    surface = Surface(authority_of(Filled, procedures=shop), principal="operator", procedures=shop)
+    surface.mount(Filled())
+    assert schema_of(surface)["properties"]["outer"]["default"] == {"inner": {"note": "n"}}
+    filled = {"note": "n", "owner": "ada", "region": "north"}
+    assert output(await surface.connect(AGENT).call("domain:save")) == {"outer": {"inner": filled}}
+
+
+@pytest.mark.requirement("10.3-nested-paths")
+def test_what_is_left_of_an_input_is_held_to_the_size_of_a_schema() -> None:
+    class Inside(Component, type="devices"):
+        """Devices."""
+
+        save = reference("domain:save")
+
+        @save.bind("first.region")
+        def first(self) -> str:
+            return "north"
+
+        @save.bind("second.region")
+        def second(self) -> str:
+            return "north"
+
+    fields = {f"field_{number}": {"type": "string", "description": "d" * 100} for number in range(80)}
+    place = object_of({"region": {"type": "string"}, **fields})  # written out twice, it is more than fits
+    reference_to = {"$ref": "#/$defs/Place"}
+    given = object_of({"first": reference_to, "second": reference_to}) | {"$defs": {"Place": place}}
+    with pytest.raises(DefinitionError, match=r"more than 16,384 bytes of schema.*\n.*bind whole fields"):
+        authority_of(Inside, procedures=shop_of(given))
+
+
+@pytest.mark.requirement("10.3-nested-paths")
+async def test_other_keys_do_not_reach_an_object_of_which_the_view_fills_everything() -> None:
+    class Open(Component, type="devices"):
+        """Devices."""
+
+        save = reference("domain:save")
+
+        @save.bind("options.place.region")
+        def region(self) -> str:
+            return "north"
+
+    place = object_of({"region": {"type": "string"}})
+    options = {"type": "object", "properties": {"place": place}, "additionalProperties": True}
+    shop = shop_of(object_of({"options": options}))
+    surface = Surface(authority_of(Open, procedures=shop), principal="operator", procedures=shop)
+    surface.mount(Open())
+    agent = surface.connect(AGENT)
+    for sent in ("south", None, ["south"], {"region": "south"}):
+        error = failed(await agent.call("domain:save", {"options": {"place": sent}}), "INVALID_INPUT")
+        assert error.details["locked_fields"] == ["options.place.region"], sent
+    assert output(await agent.call("domain:save", {"options": {"other": 1}})) == {
+        "options": {"other": 1, "place": {"region": "north"}}
+    }

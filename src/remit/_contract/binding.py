@@ -12,7 +12,6 @@ from remit.errors import DefinitionCode, DefinitionError
 
 Schema = dict[str, Json]
 _DEFINITIONS: Final = "#/$defs/"
-_TEXTS: Final = frozenset({"title", "description", "default", "examples", "deprecated"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +96,7 @@ class _Walk:
         while isinstance(target := node.get("$ref"), str):
             beside = {keyword: value for keyword, value in node.items() if keyword != "$ref"}
             named = cast(Schema, self._definitions[target.removeprefix(_DEFINITIONS)])
-            if odd := sorted(beside.keys() - _TEXTS):
-                raise self._wrong(bound, f"has {odd[0]} beside a reference to another schema")
-            node = {**named, **beside}
+            node = {**named, **beside}  # beside a reference the subset has texts and nothing else
         if "anyOf" in node:
             raise self._wrong(bound, "has several forms, so that it may have no such field")
         if node.get("type") == "array" or "items" in node:

@@ -1,6 +1,7 @@
 """The two files of a project as they lie on disk: its settings and its contract (SPEC 3.7, 13.1)."""
 
 import tomllib
+from os.path import isdir
 from pathlib import Path
 from typing import Final
 
@@ -43,10 +44,8 @@ def contract_at(file: Path) -> Manifest | None:
         data = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except IsADirectoryError as problem:
-        raise _broken(file.name, "is a directory and no file", _AWAY) from problem
-    except OSError as problem:
-        why = "is a directory and no file" if file.is_dir() else f"cannot be read: {problem.strerror}"
+    except OSError as problem:  # which one a directory is depends on the system
+        why = "is a directory and no file" if isdir(file) else f"cannot be read: {problem.strerror}"
         raise _broken(file.name, why, _AWAY) from problem
     return parse(data, subject=file.name)
 

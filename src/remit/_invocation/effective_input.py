@@ -146,7 +146,10 @@ def _bound(live: Bound, part: Part, given: dict[str, Json]) -> dict[str, Json]:
         except NotJson as error:
             raise _failed(f"binding `{binding.path}` gave what is not JSON: {error.reason}", None) from None
         if made is None:
-            raise _failed(f"binding `{binding.path}` has no object to go into", None)
+            # Where other keys are allowed an agent may have put something else in the place of the object.
+            outer = ".".join(binding.steps[:-1])
+            issue = Issue(path=outer, message="this is an object: the view fills a field inside of it")
+            raise Refusal(invalid_input([issue], [] if binding.overridable else [binding.path]))
         effective = made
     effective = _object(plan.full_input.fill(effective))
     if not plan.full_input.is_valid(effective):

@@ -75,8 +75,6 @@ def _explained(errors: Iterable[jsonschema_rs.ValidationError], schema: Mapping[
         keyword = error.kind.name
         if keyword == "additionalProperties":
             yield from _unknown_keys(error, schema)
-        elif keyword == "falseSchema" and [*error.schema_path] == ["additionalProperties"] and schema.get("properties"):
-            yield from _unknown(cast("dict[str, Json]", error.instance), [], list(_properties(schema, ())))
         elif keyword == "anyOf":
             yield from _no_branch(error, schema)
         elif keyword == "required":
