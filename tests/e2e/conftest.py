@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from tests.e2e.served_console import Served, serving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "devices"
+# The examples are projects of their own: their modules are found from their own folders.
+sys.path.insert(0, str(EXAMPLE.parent / "orders"))
 # Longer than any wait under load; what takes no time is not waited for.
 PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
