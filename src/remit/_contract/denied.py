@@ -54,7 +54,7 @@ def allowed_block(at: Place, options: Options, *schemas: Json) -> dict[str, Json
     Refused: a denied name anywhere in a schema that is not allowed, and an allowed one that nothing needs.
     """
     allowed = checked_allowed(at, options.allow_names)
-    denied = {name for schema in schemas for name in _properties(schema) if is_denied(name)}
+    denied = {name for schema in schemas for name in denied_in(schema)}
     for name in sorted(denied - allowed.keys()):
         raise at.wrong(
             f"has a property {name!r}: what is called so never reaches an agent",
@@ -63,6 +63,11 @@ def allowed_block(at: Place, options: Options, *schemas: Json) -> dict[str, Json
     for name in sorted(allowed.keys() - denied):
         raise at.wrong(f"allow_names= names {name!r}, which no schema needs allowed", do="remove it")
     return {"allow_names": cast(Json, dict(sorted(allowed.items())))} if allowed else {}
+
+
+def denied_in(schema: Json) -> frozenset[str]:
+    """The denied names of properties anywhere in a schema."""
+    return frozenset(name for name in _properties(schema) if is_denied(name))
 
 
 def _properties(schema: Json) -> Iterator[str]:

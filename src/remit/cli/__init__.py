@@ -11,6 +11,7 @@ from remit.cli.catalogue import catalogue
 from remit.cli.check import check
 from remit.cli.compile import compile_
 from remit.cli.conformance import conformance
+from remit.cli.derive import derive
 from remit.cli.dev import dev
 from remit.cli.diff import diff
 from remit.cli.doctor import doctor
@@ -35,6 +36,7 @@ main.add_command(catalogue)
 main.add_command(check)
 main.add_command(compile_)
 main.add_command(conformance)
+main.add_command(derive)
 main.add_command(dev)
 main.add_command(diff)
 main.add_command(doctor)

@@ -1,31 +1,23 @@
 """Reference stubs: declarations for what a backend offers and no component references, for review (SPEC 10.2)."""
 
-import builtins
-import json
-import keyword
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from remit._base.text import clean_line, shown
-from remit._contract.component import Component
+from remit._base.text import clean_line
 from remit._contract.options import LIMITS
 from remit._model.effects import Effect
+from remit.cli.naming import HIDING, free, operation_name, text
+from remit.cli.naming import attribute as attribute_of
 from remit.cli.offers import OfferLine
 from remit.compiler import Backend
 
 _SHOWN: Final = 80
-_NAME: Final = 100
 _TYPE: Final = 80
 _REASON: Final = 300
 _IMPORTED: Final = "imported"
 OPERATIONS: Final = "OPERATIONS"
-
-_USED: Final = frozenset(
-    {"reference", *keyword.kwlist, *keyword.softkwlist, *(name.lower() for name in dir(builtins)), *dir(Component)}
-)
-"""What no attribute is called: the class body, or a binding that is written into it, would no longer mean the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +41,13 @@ class Stub:
 
 def stubs_of(lines: Sequence[OfferLine], taken: Iterable[str]) -> list[Stub]:
     """A stub for each line; `taken` are the names of operations that are listed anywhere."""
-    names, attributes = set(taken), set(_USED)
+    names, attributes = set(taken), set(HIDING)
     found: list[Stub] = []
     for line in lines:
         listed = line.id is not None
-        name = line.id.removeprefix("domain:") if line.id is not None else _free(_name(line), names, "-")
+        name = line.id.removeprefix("domain:") if line.id is not None else free(_name(line), names, "-")
         names.add(name)
-        attribute = _free(_attribute(name), attributes, "_")
+        attribute = free(attribute_of(name), attributes, "_")
         attributes.add(attribute)
         found.append(
             Stub(
@@ -103,8 +95,8 @@ def _opted_in(backend: Backend, stubs: Sequence[Stub]) -> Iterator[str]:
     kind = (backend.opted_in_by or "").rpartition(".")[2]
     for stub in new:
         yield f"    # {_short(stub.summary) if stub.summary else 'not described: say what it does'}"
-        more = "" if stub.description is None else f", description={_text(stub.description)}"
-        yield f'    {_text(stub.operation)}: {kind}({_text(stub.request)}, effect="{stub.effect}"{more}),'
+        more = "" if stub.description is None else f", description={text(stub.description)}"
+        yield f'    {text(stub.operation)}: {kind}({text(stub.request)}, effect="{stub.effect}"{more}),'
     yield "}"
 
 
@@ -112,7 +104,7 @@ def _component(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) 
     words = re.findall("[a-z0-9]+", backend.name.lower()) or ["backend"]
     if not words[0][0].isalpha():
         words.insert(0, "backend")
-    kind = _free(f"{'-'.join(words)[:_TYPE].rstrip('-')}.{_IMPORTED}", types, "-")
+    kind = free(f"{'-'.join(words)[:_TYPE].rstrip('-')}.{_IMPORTED}", types, "-")
     yield ""
     yield ""
     name = "".join(word.capitalize() for word in words) + _IMPORTED.capitalize()
@@ -121,7 +113,7 @@ def _component(backend: Backend, stubs: Sequence[Stub], types: Collection[str]) 
     for stub in stubs:
         yield ""
         yield f"    # {stub.request}{': ' if stub.summary else ''}{_short(stub.summary)}"
-        yield f"    {stub.attribute} = reference({_text(stub.id)})"
+        yield f"    {stub.attribute} = reference({text(stub.id)})"
 
 
 def _not_written(unfit: Sequence[tuple[OfferLine, str]]) -> Iterator[str]:
@@ -135,32 +127,11 @@ def _not_written(unfit: Sequence[tuple[OfferLine, str]]) -> Iterator[str]:
 
 def _name(line: OfferLine) -> str:
     """The backend's own name in the characters that every door takes as they are."""
-    plain = re.sub(r"[^A-Za-z0-9.]+", "-", line.operation_id or line.request)
-    return plain.strip("-.")[:_NAME] or "operation"
+    return operation_name(line.operation_id or line.request)
 
 
 def _description(line: OfferLine) -> str:
     return line.summary or clean_line(f"Not described by its backend: {line.request}", LIMITS.capability_description)
-
-
-def _attribute(name: str) -> str:
-    words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
-    plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_") or "operation"
-    plain = plain if plain[0].isalpha() else f"call_{plain}"
-    return f"{plain}_" if plain in _USED else plain
-
-
-def _free(wanted: str, taken: Collection[str], mark: str) -> str:
-    candidate, number = wanted, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{wanted}{mark}{number}"
-    return candidate
-
-
-def _text(value: str | None) -> str:
-    """As a literal of Python; what nobody sees is an escape."""
-    return shown(json.dumps(value, ensure_ascii=False))
 
 
 def _short(summary: str) -> str:

@@ -106,6 +106,11 @@ def read_json(source: JsonSource, *, folder: Path) -> tuple[Json, str]:
     return _read(_file(folder / text, text), text), text
 
 
+def read_bytes(source: str, *, folder: Path) -> bytes:
+    """What is at a file or an http(s) address, with the bounds of `read_document`, whatever it holds."""
+    return _fetched(source) if source.startswith(("http://", "https://")) else _file(folder / source, source)
+
+
 def _wrong(place: str, rule: str, do: str) -> DefinitionError:
     return DefinitionError(DefinitionCode.INVALID_DEFINITION, f"OpenAPI({place})", rule, do=do)
 
