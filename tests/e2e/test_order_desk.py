@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from shop.agent import CANCEL, FIND, NOTE, NOTIFY, PAY, READ, Agent
+from shop.agent import CANCEL, FIND, LABEL, NOTE, NOTIFY, PAY, PICK, READ, Agent
 
 from remit import Failed, Ok
 from remit.client import AsyncClient, Capability
@@ -58,7 +58,7 @@ async def test_of_sixty_orders_an_agent_reaches_forty_eight_twelve_of_them_off_s
         assert markup.count("<tr id=") == 36 and len(desk.handles.shop.orders) == 60
         async with desk.client() as client, httpx2.AsyncClient(timeout=PATIENCE_S, trust_env=False) as http:
             by_id = await seen(client)
-            assert set(by_id) == {READ, FIND, NOTE, PAY, CANCEL, NOTIFY}
+            assert set(by_id) == {READ, FIND, NOTE, PICK, LABEL, PAY, CANCEL, NOTIFY}
             answer = await http.post(
                 f"{desk.base}/remit/page/describe", json={}, headers={"Authorization": f"Bearer {desk.token()}"}
             )
@@ -88,6 +88,30 @@ async def test_what_an_agent_changed_is_in_the_part_that_the_page_loads_again_an
         part = mara.part("/orders/rows", markup)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in part
     assert "<script" not in part and "<img" not in part
+
+
+@pytest.mark.requirement("14.1-the-order-desk")
+async def test_an_order_is_picked_then_labelled_and_its_customer_written_to_when_the_person_says_so(
+    desk: OrderDesk, mara: Desk
+) -> None:
+    with mara.page() as markup:
+        async with desk.client() as client:
+            early = await refused(client, LABEL, record=SHOWN)
+            assert getattr(early, "code", None) == "PRECONDITION_FAILED"
+            by_id = await seen(client)
+            assert isinstance(await client.call(by_id[PICK].id, {"record": SHOWN}), Ok)
+            labelled = await client.call(by_id[LABEL].id, {"record": SHOWN})
+            assert isinstance(labelled, Ok) and labelled.output == {"number": "L-1001"}
+            assert "picked, label L-1001" in mara.part("/orders/rows", markup)
+            given = {"order": SHOWN, "text": "It is on its way"}
+            asked = await client.call(by_id[NOTIFY].id, given)
+            assert isinstance(asked, Failed) and asked.error.code == "CONFIRMATION_REQUIRED"
+            request = str(asked.error.details["confirmation_id"])
+            (view,) = desk.opened()
+            desk.run(view.surface.confirmations.approve(request, desk.handles.person("mara").decider()))
+            by_id = await seen(client)
+            assert isinstance(await client.call(by_id[NOTIFY].id, given, confirmation=request), Ok)
+            assert desk.handles.shop.told == [(SHOWN, "It is on its way")]
 
 
 @pytest.mark.requirement("14.1-the-order-desk")

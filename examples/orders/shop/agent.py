@@ -15,6 +15,8 @@ from remit.client import AsyncClient, Capability, Pending
 NOTE: Final = "view:orders.list.updateNote"
 PAY: Final = "view:orders.list.pay"
 READ: Final = "view:orders.list.readOrders"
+PICK: Final = "view:orders.list.pick"
+LABEL: Final = "view:orders.list.label"
 FIND: Final = "view:orders.list.findOrders"
 CANCEL: Final = "domain:orders.cancel"
 NOTIFY: Final = "domain:orders.notify"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from remit import Component, Handoff, ReadContext, RecordSet, action, observation, reference
+from remit import Component, Handoff, ReadContext, RecordSet, Refused, action, observation, reference
 from shop.people import Person
 from shop.store import Order, Shop
 
@@ -20,6 +20,7 @@ class OrderRow(BaseModel):
     status: str
     price: str
     note: str
+    label: str
 
 
 class Found(BaseModel):
@@ -28,15 +29,16 @@ class Found(BaseModel):
     ids: list[str]
 
 
-class Receipt(BaseModel):
-    """What an agent is told of a payment."""
+class Label(BaseModel):
+    """What stands on a parcel."""
 
     number: str
 
 
-def row_of(order: Order) -> OrderRow:
-    """An order as the page shows it."""
-    return OrderRow(id=order.id, customer=order.customer, status=order.status, price=order.price, note=order.note)
+class Receipt(BaseModel):
+    """What an agent is told of a payment."""
+
+    number: str
 
 
 @dataclass
@@ -46,11 +48,13 @@ class OrderList(Component, type="orders.list"):
     shop: Shop
     person: Person
     shown: list[str]
+    picked: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
 
     @observation(untrusted=True)
     def read_orders(self) -> list[OrderRow]:
         """The orders on the page."""
-        return [row_of(self.shop.orders[id]) for id in self.shown]
+        return [self.row(self.shop.orders[id]) for id in self.shown]
 
     @observation
     def find_orders(self, customer: Annotated[str, Field(min_length=2, max_length=80)]) -> Found:
@@ -62,6 +66,21 @@ class OrderList(Component, type="orders.list"):
     def update_note(self, order: str, note: Annotated[str, Field(max_length=500)]) -> None:
         """Update the note on an order."""
         self.shop.orders[order].note = note
+
+    @action(record="order")
+    def pick(self, order: str) -> None:
+        """Put an order on the packing list of this page."""
+        if order not in self.picked:
+            self.picked.append(order)
+
+    @action(record="order", idempotent=True)
+    def label(self, order: str) -> Label:
+        """Make the label for the parcel of an order that is picked."""
+        return Label(number=self.labels.setdefault(order, f"L-{order.removeprefix('o-')}"))
+
+    @label.precondition
+    def is_picked(self, order: str) -> Refused | None:
+        return None if order in self.picked else Refused("The order is not picked")
 
     @action(
         effect="navigation",
@@ -76,6 +95,8 @@ class OrderList(Component, type="orders.list"):
     notify = reference("domain:orders.notify")
 
     @update_note.records
+    @pick.records
+    @label.records
     def _(self, ctx: ReadContext) -> RecordSet:
         return self.records(self.reachable_orders())
 
@@ -87,6 +108,17 @@ class OrderList(Component, type="orders.list"):
         """Orders as records, some of which the page does not show."""
         ids = {order.id for order in orders}
         return RecordSet(ids=ids, offscreen=ids - set(self.shown))
+
+    def row(self, order: Order) -> OrderRow:
+        """An order as the page shows it."""
+        return OrderRow(
+            id=order.id,
+            customer=order.customer,
+            status="picked" if order.status == "open" and order.id in self.picked else order.status,
+            price=order.price,
+            note=order.note,
+            label=self.labels.get(order.id, ""),
+        )
 
     def reachable_orders(self) -> list[Order]:
         """The orders that this person works on."""

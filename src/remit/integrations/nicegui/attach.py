@@ -7,7 +7,6 @@ from typing import Literal
 from nicegui import Client, app, ui
 from starlette.applications import Starlette
 
-from remit._base.limits import Limits
 from remit._contract.component import Component
 from remit._model.consumer import Decider, Principal
 from remit._model.ids import DEFAULT_INSTANCE
@@ -108,8 +107,8 @@ class Agents:
     async def navigate(self, path: str) -> None:
         """Go to another sub page of this application and return after the next component was mounted in this view.
 
-        It waits 2 seconds at most, so a listing made after the answer shows the new part (SPEC 6.8). A path that is
-        shown already returns at once; an address of another host is a `ValueError`.
+        It waits 2 seconds at most (`limits.navigation_s`), so a listing made after the answer shows the new part
+        (SPEC 6.8). A path that is shown already returns at once; an address of another host is a `ValueError`.
         """
         if not path.startswith("/") or path.startswith(("//", "/\\")):
             raise ValueError("navigate(path) takes a path of this application, like /reports")
@@ -120,7 +119,7 @@ class Agents:
         mounted = None if view is None else view.next_mount()
         ui.navigate.to(path)
         if mounted is not None:
-            await asyncio.wait([mounted], timeout=Limits().navigation_s)
+            await asyncio.wait([mounted], timeout=self._gateway.limits.navigation_s)
 
     def surface(self) -> Surface:
         """The surface of the current page, for a panel that shows what agents do; opened when it is not open yet.
