@@ -15,6 +15,7 @@ from remit import BackendError, DefinitionError, ManualClock
 from remit.procedures.openapi import Answer, Credentials, OpenAPI, Operation
 from remit.procedures.openapi import document as reading
 from tests.behaviour.conftest import AGENT, failed, output, turns
+from tests.openapi.raw import answering
 from tests.openapi.test_openapi_calls import Backend, catalogue_of, document_of, surface_over
 from tests.unit.procedures.openapi_echo import serving
 
@@ -106,10 +107,12 @@ async def test_of_several_calls_one_tries_whether_the_backend_is_back() -> None:
         arrived.set()
         await go.wait()
         writer.write(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with answering(serve) as url:
+        await _one_tries(url, clock, arrived, go)
+
+
+async def _one_tries(url: str, clock: ManualClock, arrived: asyncio.Event, go: asyncio.Event) -> None:
     catalogue = catalogue_of(url, clock=clock, circuit_failures=1, circuit_pause_s=4.0)
     async with surface_over(catalogue) as surface:
         agent = surface.connect(AGENT)
@@ -125,8 +128,6 @@ async def test_of_several_calls_one_tries_whether_the_backend_is_back() -> None:
         go.set()
         failed(await trying, "EXECUTION_FAILED")
         await turns()
-    server.close()
-    await server.wait_closed()
 
 
 @pytest.mark.requirement("10.4-origin-is-pinned")

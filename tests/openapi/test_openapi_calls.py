@@ -14,6 +14,7 @@ from starlette.routing import Route
 from remit import BackendError, Component, Context, Failed, ManualClock, Principal, Retry, Surface, Trace, reference
 from remit.procedures.openapi import Answer, CircuitState, Credentials, OpenAPI, Operation
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal, output, turns
+from tests.openapi.raw import answering
 from tests.unit.procedures.openapi_echo import serving
 
 PROBLEM = {
@@ -244,28 +245,20 @@ async def test_a_redirect_to_another_origin_is_not_followed_and_one_within_it_on
 async def test_no_connection_is_no_effect_and_no_answer_leaves_it_unknown() -> None:
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
-        writer.close()
 
     async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{")
-        writer.close()
 
-    hanging = await asyncio.start_server(hang, "127.0.0.1", 0)
-    cutting = await asyncio.start_server(cut, "127.0.0.1", 0)
-    closed = await asyncio.start_server(hang, "127.0.0.1", 0)
-    ports = [each.sockets[0].getsockname()[1] for each in (hanging, cutting, closed)]
-    closed.close()
-    await closed.wait_closed()
+    async with answering(hang) as closed:
+        pass
     told: list[tuple[object, ...]] = []
-    for port in ports:
-        async with surface_over(catalogue_of(f"http://127.0.0.1:{port}", timeout_s=0.2)) as surface:
-            error = failed(await surface.connect(AGENT).call("domain:write", {}))
-            advice = (error.retry.value, error.details.get("retry_after_ms"))
-            told.append((error.code, error.details.get("reason"), error.details["outcome"], *advice))
-    for server in (hanging, cutting):
-        server.close()
-        await server.wait_closed()
+    async with answering(hang) as hanging, answering(cut) as cutting:
+        for url in (hanging, cutting, closed):
+            async with surface_over(catalogue_of(url, timeout_s=0.2)) as surface:
+                error = failed(await surface.connect(AGENT).call("domain:write", {}))
+                advice = (error.retry.value, error.details.get("retry_after_ms"))
+                told.append((error.code, error.details.get("reason"), error.details["outcome"], *advice))
     assert told == [
         ("TIMEOUT", None, "unknown", "no", None),
         ("EXECUTION_FAILED", "transport", "unknown", "no", None),
@@ -282,18 +275,13 @@ async def test_a_call_that_is_cancelled_closes_its_connection() -> None:
         begun.set()
         await reader.read()
         closed.set()
-        writer.close()
 
-    server = await asyncio.start_server(hang, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with surface_over(catalogue_of(url)) as surface:
+    async with answering(hang) as url, surface_over(catalogue_of(url)) as surface:
         call = asyncio.ensure_future(surface.connect(AGENT).call("domain:read", id="one"))
         await begun.wait()
         surface.cancel("one", AGENT)
         failed(await call, "CANCELLED")
         await closed.wait()
-    server.close()
-    await server.wait_closed()
 
 
 @pytest.mark.requirement("10.4-circuit")

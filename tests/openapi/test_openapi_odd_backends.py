@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from remit import ManualClock
 from remit.procedures.openapi import CircuitState, OpenAPI, Operation
 from tests.behaviour.conftest import AGENT, failed, journal, output, turns
+from tests.openapi.raw import answering
 from tests.openapi.test_openapi_calls import Backend, catalogue_of, document_of, surface_over
 from tests.unit.procedures.openapi_echo import serving
 
@@ -90,14 +91,16 @@ class Hanging:
         self.count += 1
         self.begun.set()
         await reader.read()
-        writer.close()
 
 
 @pytest.mark.requirement("10.4-a-deadline-is-a-failure")
 async def test_a_deadline_that_a_backend_lets_pass_opens_the_circuit_and_a_caller_who_leaves_does_not() -> None:
     hanging, clock = Hanging(), ManualClock()
-    server = await asyncio.start_server(hanging.serve, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with answering(hanging.serve) as url:
+        await _deadline_and_leaving(url, hanging, clock)
+
+
+async def _deadline_and_leaving(url: str, hanging: Hanging, clock: ManualClock) -> None:
     catalogue = catalogue_of(url, clock=clock, circuit_failures=1)
     async with surface_over(catalogue, clock=clock) as surface:
         agent = surface.connect(AGENT)
@@ -117,8 +120,6 @@ async def test_a_deadline_that_a_backend_lets_pass_opens_the_circuit_and_a_calle
         failed(await agent.call("domain:read", id="next"), "EXECUTION_FAILED")
         assert journal(surface)[-1].why == f"nothing was sent: {url} did not answer lately"
         assert hanging.count == 2
-    server.close()
-    await server.wait_closed()
 
 
 @pytest.mark.requirement("10.4-no-answer", "10.4-why-nothing-was-answered")
@@ -128,23 +129,17 @@ async def test_a_body_that_drips_ends_with_the_time_of_the_request() -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\n")
         one_more(writer)
         await reader.read()
-        writer.close()
 
     def one_more(writer: asyncio.StreamWriter) -> None:
         if not writer.is_closing():
             writer.write(b".")
             asyncio.get_running_loop().call_later(0.02, one_more, writer)
 
-    server = await asyncio.start_server(drip, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    catalogue = catalogue_of(url, timeout_s=0.5)
-    async with surface_over(catalogue) as surface:
+    async with answering(drip) as url, surface_over(catalogue := catalogue_of(url, timeout_s=0.5)) as surface:
         error = failed(await surface.connect(AGENT).call("domain:write", {}), "TIMEOUT")
         assert error.details["outcome"] == "unknown"
         assert journal(surface)[-1].why == f"no whole answer: no answer from {url} in time"
         assert catalogue.circuit.failures == 1
-    server.close()
-    await server.wait_closed()
 
 
 _START = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]}

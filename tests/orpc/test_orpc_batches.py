@@ -15,6 +15,7 @@ from starlette.routing import Route
 from remit import Component, Context, DefinitionError, Outcome, Surface, parallel, reference
 from remit.procedures.orpc import ORPC, Credentials, Procedure
 from tests.behaviour.conftest import AGENT, authority_of, failed, output
+from tests.openapi.raw import answering
 from tests.orpc.backend import Backend
 from tests.unit.procedures.openapi_echo import serving
 
@@ -175,11 +176,12 @@ async def test_a_batch_is_left_when_nobody_waits_for_it_any_more(orpc: Backend) 
         begun.set()
         await reader.read()
         closed.set()
-        writer.close()
 
-    server = await asyncio.start_server(hang, "127.0.0.1", 0)
-    catalogue = catalogue_of(orpc, base_url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-    async with catalogue, surface_over(catalogue) as surface:
+    async with (
+        answering(hang) as url,
+        catalogue_of(orpc, base_url=url) as catalogue,
+        surface_over(catalogue) as surface,
+    ):
         agent = surface.connect(AGENT)
         calls = [asyncio.ensure_future(agent.call("domain:one", {"of": "number"}, id=id)) for id in ("1", "2")]
         await begun.wait()
@@ -189,8 +191,6 @@ async def test_a_batch_is_left_when_nobody_waits_for_it_any_more(orpc: Backend) 
         surface.cancel("2", AGENT)
         failed(await calls[1], "CANCELLED")
         await closed.wait()
-    server.close()
-    await server.wait_closed()
 
 
 @pytest.mark.requirement("10.7-batches")

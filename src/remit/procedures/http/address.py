@@ -47,4 +47,4 @@ def address_of(base_url: str) -> Address:
 
 def origin_of(url: httpx2.URL) -> Origin:
     """The origin of an absolute http(s) URL; KeyError for another scheme."""
-    return Origin(scheme=url.scheme, host=url.host, port=url.port or PORTS[url.scheme])
+    return Origin(scheme=url.scheme, host=url.raw_host.decode(), port=url.port or PORTS[url.scheme])

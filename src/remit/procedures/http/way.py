@@ -14,7 +14,8 @@ from remit.procedures.http.address import Address, address_of
 from remit.procedures.http.answer import ErrorMap
 from remit.procedures.http.circuit import Circuit
 from remit.procedures.http.credentials import Credentials
-from remit.procedures.http.sending import App, Headers, Opened, Outgoing, Received, Sender
+from remit.procedures.http.in_process import App
+from remit.procedures.http.sending import Headers, Opened, Outgoing, Received, Sender
 from remit.procedures.listing import wrong
 
 BaseURL: TypeAlias = str | Callable[[], str]

@@ -11,7 +11,7 @@ from remit.procedures.catalogue import Offer
 from remit.procedures.http.answer import ErrorMap
 from remit.procedures.http.catalogue import HttpCatalogue
 from remit.procedures.http.credentials import Credentials
-from remit.procedures.http.sending import App
+from remit.procedures.http.in_process import App
 from remit.procedures.http.way import BaseURL, Said, way_of
 from remit.procedures.openapi.building import TRIED, Build, build, cannot_list, operations_of, summary_of
 from remit.procedures.openapi.document import Source, read_document

@@ -1,0 +1,297 @@
+"""Connections to backends: one exchange at a time on each, and no answer that nobody asked for (SPEC 10.4).
+
+A connection that says something while nothing was asked, or more than it was asked for, is dropped: what it says would
+be read as the answer to the next call. So is one whose answer was not read to its end.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
+
+import h11
+import httpx2
+
+from remit.procedures.http.address import Origin
+
+Heads: TypeAlias = list[tuple[bytes, bytes]]
+
+_MOST: Final = 100
+"""Connections at a time, of one loop."""
+
+_KEPT: Final = 20
+_KEPT_S: Final = 5.0
+_HEAD_BYTES: Final = 100 * 1024
+_AHEAD_BYTES: Final = 256 * 1024
+"""So much may wait to be read before the backend has to."""
+
+_HAPPY_S: Final = 0.25
+
+
+class TooLate(Exception):
+    """Nothing came for too long."""
+
+
+class Unreached(Exception):
+    """No connection came about, or the request cannot be written: nothing was sent."""
+
+
+class Broken(Exception):
+    """The connection ended, or something else than HTTP came, before the answer was whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The head of an answer, and its body as it comes."""
+
+    status: int
+    headers: Heads
+    chunks: AsyncGenerator[bytes]
+
+
+class Connection(asyncio.Protocol):
+    """One connection; `ask` and then the whole of `chunks` make one exchange."""
+
+    __slots__ = (
+        "_asked",
+        "_failed",
+        "_got",
+        "_http",
+        "_over",
+        "_paused",
+        "_read",
+        "_transport",
+        "_waiter",
+        "idle_since",
+    )
+
+    def __init__(self) -> None:
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_BYTES)
+        self._transport: asyncio.Transport | None = None
+        self._got = bytearray()
+        self._waiter: asyncio.Future[None] | None = None
+        self._asked = self._read = self._over = self._paused = False
+        self._failed: Exception | None = None
+        self.idle_since = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the loop."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the loop; what comes unasked ends the connection."""
+        if not self._asked:
+            self.close()
+            return
+        self._got += data
+        if len(self._got) > _AHEAD_BYTES and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        """Called by the loop."""
+        self._over = True
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the loop."""
+        self._over, self._failed = True, exc
+        self._wake()
+
+    @property
+    def is_open(self) -> bool:
+        """False once either side has ended it."""
+        return not self._over and self._transport is not None and not self._transport.is_closing()
+
+    def close(self) -> None:
+        """End it at once, whatever is under way."""
+        self._over = True
+        if self._transport is not None:
+            self._transport.abort()
+        self._wake()
+
+    async def ask(
+        self, method: str, target: bytes, heads: Heads, content: bytes | None, step_s: float | None
+    ) -> tuple[int, Heads]:
+        """Send one request and wait for the head of its answer.
+
+        Unreached when it cannot be written, Broken when no head comes, TooLate when no part of it does in `step_s`.
+        """
+        assert self._transport is not None
+        try:
+            parts = [self._http.send(h11.Request(method=method, target=target, headers=heads))]
+            parts += [self._http.send(h11.Data(data=content))] if content else []
+            parts.append(self._http.send(h11.EndOfMessage()))
+        except h11.LocalProtocolError as problem:
+            raise Unreached(str(problem)) from problem
+        self._asked = True
+        self._transport.write(b"".join(part for part in parts if part))
+        while True:
+            event = await self._event(step_s)
+            if isinstance(event, h11.Response):
+                return event.status_code, list(event.headers)
+            if not isinstance(event, h11.InformationalResponse):
+                raise Broken("no answer")
+
+    async def chunks(self, step_s: float | None) -> AsyncGenerator[bytes]:
+        """The body as it comes. Broken and TooLate as of `ask`."""
+        while True:
+            event = await self._event(step_s)
+            if isinstance(event, h11.Data):
+                yield bytes(event.data)
+            elif isinstance(event, h11.EndOfMessage):
+                self._read = True
+                return
+            else:
+                raise Broken("half an answer")
+
+    def is_free(self) -> bool:
+        """Whether another request may follow: the answer was read, nothing else came with it, and both sides go on."""
+        http = self._http
+        if not self._read or not self.is_open or self._got or any(http.trailing_data):
+            return False
+        if http.our_state is not h11.DONE or http.their_state is not h11.DONE:
+            return False
+        http.start_next_cycle()
+        self._asked = self._read = False
+        return True
+
+    async def _event(self, step_s: float | None) -> object:
+        try:
+            while (event := self._http.next_event()) is h11.NEED_DATA:
+                await self._more(step_s)
+        except h11.RemoteProtocolError as problem:
+            raise Broken(str(problem)) from problem
+        return event
+
+    async def _more(self, step_s: float | None) -> None:
+        if not self._got and not self._over:
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                if step_s is None:
+                    await self._waiter
+                else:
+                    async with asyncio.timeout(step_s):
+                        await self._waiter
+            except TimeoutError as problem:
+                raise TooLate("nothing came") from problem
+            finally:
+                self._waiter = None
+        if not self._got and self._failed is not None:
+            raise Broken(str(self._failed)) from self._failed
+        self._http.receive_data(bytes(self._got))  # nothing means the end
+        self._got.clear()
+        if self._paused and self.is_open and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Connections:
+    """The connections of one loop: at most `most`, of which `kept` idle ones are used again within `kept_s`."""
+
+    def __init__(self, *, connect_s: float, most: int = _MOST, kept: int = _KEPT, kept_s: float = _KEPT_S) -> None:
+        self._connect_s = connect_s
+        self._most = most
+        self._kept = kept
+        self._kept_s = kept_s
+        self._idle: dict[Origin, list[Connection]] = {}
+        self._places = asyncio.Semaphore(most)
+        self._tls: ssl.SSLContext | None = None
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    @asynccontextmanager
+    async def exchange(
+        self, origin: Origin, method: str, target: bytes, heads: Heads, content: bytes | None, step_s: float | None
+    ) -> AsyncIterator[Reply]:
+        """Send one request and hand out its answer; leaving before its end is read closes the connection.
+
+        Unreached when no connection comes about in time; the rest as of `Connection.ask`.
+        """
+        await self._place()
+        try:
+            connection = self._taken(origin) or await self._made(origin)
+            try:
+                status, headers = await connection.ask(method, target, heads, content, step_s)
+                yield Reply(status=status, headers=headers, chunks=connection.chunks(step_s))
+            finally:
+                self._give_back(origin, connection)
+        finally:
+            self._places.release()
+
+    def close(self) -> None:
+        """Close what is idle; what is under way ends by itself."""
+        self._keep_since(float("inf"))
+
+    async def _place(self) -> None:
+        if not self._places.locked():
+            await self._places.acquire()  # at once
+            return
+        try:
+            async with asyncio.timeout(self._connect_s):
+                await self._places.acquire()
+        except TimeoutError as problem:
+            raise Unreached(f"all {self._most} connections are in use") from problem
+
+    def _taken(self, origin: Origin) -> Connection | None:
+        idle = self._idle.get(origin)
+        oldest = asyncio.get_running_loop().time() - self._kept_s
+        while idle:
+            connection = idle.pop()
+            if connection.is_open and connection.idle_since > oldest:
+                return connection
+            connection.close()
+        return None
+
+    async def _made(self, origin: Origin) -> Connection:
+        tls = self._context() if origin.scheme == "https" else None
+        try:
+            async with asyncio.timeout(self._connect_s):
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    Connection, origin.host, origin.port, ssl=tls, happy_eyeballs_delay=_HAPPY_S
+                )
+        except (OSError, UnicodeError) as problem:  # a name that cannot be looked up is no text of a name
+            raise Unreached(str(problem)) from problem
+        return connection
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:  # certificates take a fifth of a second to read
+            self._tls = httpx2.create_ssl_context()
+        return self._tls
+
+    def _give_back(self, origin: Origin, connection: Connection) -> None:
+        if not connection.is_free() or sum(map(len, self._idle.values())) >= self._kept:
+            connection.close()
+            return
+        loop = asyncio.get_running_loop()
+        connection.idle_since = loop.time()
+        self._idle.setdefault(origin, []).append(connection)
+        if self._sweeping is None:
+            self._sweeping = loop.call_later(self._kept_s, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeping = None
+        loop = asyncio.get_running_loop()
+        self._keep_since(loop.time() - self._kept_s)
+        if self._idle:
+            self._sweeping = loop.call_later(self._kept_s, self._sweep)
+
+    def _keep_since(self, oldest: float) -> None:
+        """Close every idle connection that is not younger."""
+        for origin, idle in list(self._idle.items()):
+            for connection in idle:
+                if connection.idle_since <= oldest:
+                    connection.close()
+            kept = [connection for connection in idle if connection.idle_since > oldest]
+            self._idle[origin] = kept
+            if not kept:
+                del self._idle[origin]
+        if not self._idle and self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
