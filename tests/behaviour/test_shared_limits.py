@@ -230,7 +230,7 @@ async def test_a_store_that_hangs_has_half_of_the_time_that_is_left(door: str) -
 
 @pytest.mark.requirement("6.14-the-gate-looks-again")
 async def test_what_is_disabled_while_the_limit_of_a_network_door_is_counted_does_not_run() -> None:
-    store = Broken("hangs")
+    store: Any = Broken("hangs")
     surface = Surface(AUTHORITY, store=store, clock=ManualClock(), principal="operator")
     mount = surface.mount(Desk())
     waiting = asyncio.ensure_future(call(surface, "view:desk.put"))
