@@ -33,9 +33,13 @@ class Backlog:
         self._unwritten: deque[Write] = deque()
         self._writing: set[asyncio.Task[None]] = set()
 
+    def owe(self, write: Write) -> None:
+        """Write it with the next flush."""
+        self._unwritten.append(write)
+
     def add(self, write: Write) -> None:
         """Write it soon."""
-        self._unwritten.append(write)
+        self.owe(write)
         try:
             task = asyncio.get_running_loop().create_task(self._flush_reporting())
         except RuntimeError:

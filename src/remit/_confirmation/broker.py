@@ -12,6 +12,7 @@ from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.confirmations import Confirmations
 from remit._confirmation.desk import Desk, Enter
+from remit._confirmation.earlier import Earlier
 from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.moving import Moving, Place
 from remit._confirmation.request import Ask, DecideFn, RequestRecord, Signed, signed
@@ -22,7 +23,7 @@ from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus
 from remit.errors import AgentError, Happened, Issue, Refusal, confirmation_invalid, invalid_input, rate_limited
-from remit.store.protocol import ConfirmationStore
+from remit.store.protocol import ConfirmationStore, StandingStore
 
 MILLISECONDS = 1_000
 _NOT_KEPT = Issue(path="", message="the input has withheld values and was not kept: repeat the call itself")
@@ -33,10 +34,11 @@ class Broker:
 
     `keys` are the secrets of the digests. `decide` is the application's inline answer, run in a task of its own inside
     `enter()`. `decider_now` asks for a decider's grants again when an approval is spent; without it the grants it was
-    given with count. `report` gets what the application's code raises; without it the audit does.
+    given with count. `standing` is where approvals for the session are kept. `report` gets what the application's code
+    raises; without it the audit does.
     """
 
-    __slots__ = ("_clock", "_desk", "_keys", "_limits", "confirmations", "moving", "standings")
+    __slots__ = ("_clock", "_desk", "_keys", "_limits", "confirmations", "earlier", "moving", "standings")
 
     def __init__(  # noqa: PLR0913 - the wiring of one owner of state
         self,
@@ -51,11 +53,12 @@ class Broker:
         audit: AuditLog,
         report: Callable[[BaseException], None] | None = None,
         decider_now: DeciderNow | None = None,
+        standing: StandingStore | None = None,
     ) -> None:
         self._clock = clock
         self._limits = limits
         self._keys = keys
-        self.standings = Standings(clock, limits, audit, decider_now)
+        self.standings = Standings(clock, limits, audit, decider_now, standing)
         """What people approved for the session."""
         self._desk = Desk(
             store,
@@ -71,6 +74,8 @@ class Broker:
         )
         self.moving = Moving(self._desk, clock, limits, keys)
         """What waits for the next mount of a part of the view."""
+        self.earlier = Earlier(store)
+        """What the store knows of requests that are not held here."""
         self.confirmations = Confirmations(self._desk)
         """The host's side: the only one that decides."""
 
@@ -106,12 +111,16 @@ class Broker:
         """Return the approved request that covers this exact call; spends nothing (SPEC 7.5).
 
         An unknown id, another consumer's and a request for another call are one answer, {mismatch}. A pending one is
-        CONFIRMATION_REQUIRED with the same id; denied, expired, cancelled and spent ones say so.
+        CONFIRMATION_REQUIRED with the same id; denied, expired, cancelled and spent ones say so, those of an earlier
+        process that a durable store still knows, too.
         """
         record = self._desk.find(evidence_id)
         wanted = {each.kid: each for each in self._signed(ask)}  # for an unknown id, too: it takes as long
         if record is None:
-            raise _mismatch("no such request")
+            earlier = await self.earlier.of_call(evidence_id, ask, wanted)
+            raise (
+                _mismatch("no such request") if earlier is None else Refusal(earlier, why="of a surface that has gone")
+            )
         if record.ask.consumer.key != ask.consumer.key:
             raise _mismatch("another consumer's request")
         if record.status is ConfirmationStatus.CANCELLED and record.ask.descriptor.id == ask.descriptor.id:

@@ -243,7 +243,10 @@ class Desk:
         if record.status is not Status.SPENT or _KNOWN[happened] <= _KNOWN[record.happened or Happened.UNKNOWN]:
             return
         record.happened = happened
-        await self._store.transition(record.id, Status.SPENT.value, Status.SPENT.value, outcome=happened.value)
+        # A store that is down does not forget it: it is told with the next question.
+        changes = ConfirmationChanges(outcome=happened.value)
+        self._backlog.owe(Write(id=record.id, before=Status.SPENT, after=Status.SPENT, changes=changes))
+        await self.flush()
 
     def end(self, record: RequestRecord, status: ConfirmationStatus, cause: CancelCause | None = None) -> None:
         """End an open request without a person's answer; of an ended one nothing changes."""

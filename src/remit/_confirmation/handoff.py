@@ -1,6 +1,6 @@
 """Handoffs of one surface: opened by a call, ended by the application, by time, or with the view (SPEC 11.7)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,6 +26,7 @@ from remit._schema.derive import OutputRefused
 from remit.errors import Refusal, handoff_required, rate_limited
 
 MILLISECONDS: Final = 1_000
+SOONEST_S: Final = 0.001
 ENDED: Final = 320
 """How many that have ended are kept for those who ask what became of them."""
 
@@ -140,14 +141,38 @@ class HandoffRecord:
 class HandoffDesk:
     """Owns the handoffs of one surface: those that are open, and for a while those that have ended."""
 
-    __slots__ = ("_audit", "_clock", "_ended", "_hub", "_limits", "_open", "_surface_id", "handoffs", "listeners")
+    __slots__ = (
+        "_audit",
+        "_clock",
+        "_ended",
+        "_hub",
+        "_keep",
+        "_limits",
+        "_open",
+        "_surface_id",
+        "handoffs",
+        "kept",
+        "listeners",
+    )
 
-    def __init__(self, surface_id: str, clock: Clock, limits: Limits, hub: EventHub, audit: AuditLog) -> None:
+    def __init__(  # noqa: PLR0913 - the wiring of one owner of state
+        self,
+        surface_id: str,
+        clock: Clock,
+        limits: Limits,
+        hub: EventHub,
+        audit: AuditLog,
+        keep: Callable[["HandoffRecord"], None],
+        kept: Callable[[], Awaitable[None]],
+    ) -> None:
         self._surface_id = surface_id
         self._clock = clock
         self._limits = limits
         self._hub = hub
         self._audit = audit
+        self._keep = keep
+        self.kept = kept
+        """Waits until the store has what it was told; raises what keeps it from having it."""
         self._open: dict[str, HandoffRecord] = {}
         self._ended: Bounded[str, HandoffRecord] = Bounded(ENDED, limits.handoff_s, clock)
         self.listeners: Listeners[HandoffView] = Listeners(
@@ -175,10 +200,16 @@ class HandoffDesk:
             now + timedelta(seconds=seconds),
             self._clock.monotonic() + seconds,
         )
-        record.timer = self._clock.call_later(seconds, partial(self.end, record, HandoffStatus.EXPIRED))
-        self._open[record.id] = record
+        self.hold(record)
         self._tell(record, EventType.HANDOFF_REQUESTED)
         return record
+
+    def hold(self, record: HandoffRecord) -> None:
+        """Take one in that waits: a new one, or one that an earlier process left (SPEC 15.1)."""
+        left = max(record.ends_at - self._clock.monotonic(), SOONEST_S)
+        record.timer = self._clock.call_later(left, partial(self.end, record, HandoffStatus.EXPIRED))
+        self._open[record.id] = record
+        self._keep(record)
 
     def standing(self, asked: Handing) -> HandoffRecord | None:
         """The open handoff for the same call; opens none."""
@@ -210,6 +241,7 @@ class HandoffDesk:
         record.decided_by = None if by is None else by.id
         record.data = record.data if data is None else data
         self._ended.put(record.id, record)
+        self._keep(record)
         self._tell(record, EventType.HANDOFF_RESOLVED)
 
     def end_all(self) -> None:
@@ -293,16 +325,20 @@ class Handoffs:
         """Say that the person has done the step; `data` is what the agent is told of it.
 
         It is of the capability's declared output type (what the method is annotated to return), at most
-        `limits.output_bytes`; where none is declared there is none. `decider` is the principal.
+        `limits.output_bytes`; where none is declared there is none. `decider` is the principal. When this returns it is
+        kept as well as the store keeps anything; what a durable store raises instead is raised, and it counts all the
+        same, and is written as soon as that can be.
         """
         check_decider(decider, needed=True)
         record = self._open(id, decider)
         self._desk.end(record, HandoffStatus.COMPLETED, decider, self._checked(record.asked.plan, data))
+        await self._desk.kept()
 
     async def decline(self, id: str, decider: Decider) -> None:
         """Say that the person will not do the step; `decider` is the principal."""
         check_decider(decider, needed=True)
         self._desk.end(self._open(id, decider), HandoffStatus.DECLINED, decider)
+        await self._desk.kept()
 
     def subscribe(self, listener: Callable[[HandoffView], None]) -> Callable[[], None]:
         """Hear of every handoff that is opened or ends; return what ends it."""

@@ -22,7 +22,7 @@ from remit.errors import AgentError, Happened, confirmation_invalid, confirmatio
 from remit.store.protocol import ConfirmationRow
 
 OPEN: Final = frozenset({ConfirmationStatus.PENDING, ConfirmationStatus.APPROVED})
-_ENDS: Final[Mapping[ConfirmationStatus, InvalidReason]] = MappingProxyType(
+ENDS: Final[Mapping[ConfirmationStatus, InvalidReason]] = MappingProxyType(
     {
         ConfirmationStatus.DENIED: "denied",
         ConfirmationStatus.EXPIRED: "expired",
@@ -287,7 +287,7 @@ class RequestRecord:
     def ended(self) -> AgentError:
         """CONFIRMATION_INVALID saying how this request ended (SPEC 7.5)."""
         cause = None if self.cause is None else self.cause.value
-        return confirmation_invalid(_ENDS[self.status], cause=cause, happened=self.happened)
+        return confirmation_invalid(ENDS[self.status], cause=cause, happened=self.happened)
 
     def view(self) -> ConfirmationView:
         """What a decider is shown, with a copy of the input of its own."""

@@ -16,6 +16,8 @@ from remit._confirmation.request import Ask, Pins, RequestRecord
 from remit._journal.audit import AuditLog, AuditType
 from remit._model.consumer import Consumer, ConsumerKey, Decider
 from remit._model.standing import StandingApproval, StandingEnd
+from remit.store.protocol import StandingStore
+from remit.store.rows import StandingRow
 
 DeciderNow = Callable[[Decider], Decider | None]
 PREFIX: Final = "std_"
@@ -43,6 +45,28 @@ class Standing:
     def decided_by(self) -> str:
         """Who gave it."""
         return self.decider.id
+
+    def row(self) -> StandingRow:
+        """It as a store keeps it."""
+        ask = self.ask
+        kind, issuer, actors, grant = ask.consumer.key
+        return StandingRow(
+            id=self.id,
+            surface_id=ask.surface_id,
+            registration=ask.registration,
+            capability=ask.descriptor.id,
+            tenant=ask.principal.tenant,
+            principal=ask.principal.id,
+            consumer=canonical([kind, issuer, list(actors), grant]).decode(),
+            confirmation=self.confirmation,
+            decided_by=self.decider.id,
+            pinned=self.pinned.decode(),
+            free=tuple(sorted(self.free)),
+            given_at=self.given_at.isoformat(),
+            until=(self.given_at + timedelta(seconds=self.seconds)).isoformat(),
+            uses_left=self.uses_left,
+            ended=None if self.ended is None else self.ended.value,
+        )
 
     def view(self) -> StandingApproval:
         """What its person is shown, with a copy of the values of its own."""
@@ -77,14 +101,22 @@ class Standings:
     Nothing in here waits, so looking for one and using it up are one step on one event loop.
     """
 
-    __slots__ = ("_audit", "_clock", "_decider_now", "_limits", "_promised", "held")
+    __slots__ = ("_audit", "_clock", "_decider_now", "_limits", "_promised", "_store", "held")
 
-    def __init__(self, clock: Clock, limits: Limits, audit: AuditLog, decider_now: DeciderNow | None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        limits: Limits,
+        audit: AuditLog,
+        decider_now: DeciderNow | None,
+        store: StandingStore | None = None,
+    ) -> None:
         self._clock = clock
         self._limits = limits
         self._audit = audit
         self._decider_now = decider_now
         self._promised = 0
+        self._store = store
         self.held: dict[str, Standing] = {}
         """By id, the oldest first; only what stands."""
 
@@ -234,6 +266,8 @@ class Standings:
         self, standing: Standing, status: str, why: str, *, invocation: str | None = None, by: Decider | None = None
     ) -> None:
         ask = standing.ask
+        if self._store is not None:
+            self._store.put(standing.row())
         self._audit.append(
             AuditType.STANDING,
             registration=ask.registration,

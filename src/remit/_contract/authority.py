@@ -38,11 +38,21 @@ class Authority:
     by `remit dev`; nobody has reviewed it, and a gateway serves it on loopback only.
     """
 
-    __slots__ = ("__weakref__", "_development", "_exposure", "_installed", "_manifest", "_operations", "_sealed")
+    __slots__ = (
+        "__weakref__",
+        "_development",
+        "_exposure",
+        "_home",
+        "_installed",
+        "_manifest",
+        "_operations",
+        "_sealed",
+    )
 
-    def __init__(self, manifest: Manifest | None, *, development: bool = False) -> None:
+    def __init__(self, manifest: Manifest | None, *, development: bool = False, home: Path | None = None) -> None:
         """Take a verified contract; applications use `load`, scripts `remit.compiler.compile_app`."""
         self._manifest = manifest
+        self._home = home
         self._development = development
         opened = {} if manifest is None else {door: Patterns(texts) for door, texts in manifest.exposure.items()}
         derived = opened.pop(DERIVED, _NOTHING)
@@ -74,12 +84,17 @@ class Authority:
         else:
             file, where, run = Path(os.fspath(path or "")), f"at {os.fspath(path or '')}", "COMMAND"
         if file is not None and file.name == FILE_NAME and (handed := handed_out(file.parent)) is not None:
-            return cls(parse(handed, subject="the development contract"), development=True)
+            return cls(parse(handed, subject="the development contract"), development=True, home=file.parent)
         manifest = None if file is None else contract_at(file)
         if manifest is None:
             do = f"remit compile     (while writing: remit dev -- {run})"
             raise FileNotFoundError(f"no {FILE_NAME} {where}\n  do  {do}")
-        return cls(manifest)
+        return cls(manifest, home=None if file is None else file.parent)
+
+    @property
+    def home(self) -> Path | None:
+        """The folder of the project that it was loaded from; None for one that lies in no file."""
+        return self._home
 
     @property
     def pending(self) -> bool:

@@ -32,7 +32,8 @@ class Call:
     `owner` is the instance whose code runs and `acted` says that it has returned, both for a redactor only. `waited` is
     set by whoever let other code run since authorization, so that the dispatch gate looks again; `votes`
     and the durations (seconds) are for the journal. `work` is what runs in a thread, `held` that it still ran when the
-    call was answered, `tried` how many attempts have failed that another follows.
+    call was answered, `tried` how many attempts have failed that another follows. `recorded` says that a durable store
+    knows of it.
     """
 
     __slots__ = (
@@ -66,6 +67,7 @@ class Call:
         "owner",
         "policy_s",
         "queue_s",
+        "recorded",
         "release",
         "repairs",
         "reported_all",
@@ -133,7 +135,7 @@ class Call:
         # admit
         self.release: Release | None = None
         # dispatch, execute
-        self.started = self.spent = self.running = self.acted = False
+        self.started = self.spent = self.running = self.acted = self.recorded = False
         self.standing: Standing | None = None
         self.signal = LazySignal()
         self.work: Job | None = None

@@ -9,6 +9,8 @@ from remit._confirmation.broker import Broker
 from remit._confirmation.request import Ask
 from remit._confirmation.standing import Standing
 from remit._invocation.call import Call, Later
+from remit._invocation.lasting import Lasting
+from remit._invocation.ledger import keeps
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
 from remit._model.event import EventType
@@ -33,7 +35,8 @@ from remit.errors import (
 class Part:
     """What this phase needs.
 
-    `newest` is a consumer as it was seen last; `refuse` turns a policy's refusal into the agent's terms.
+    `newest` is a consumer as it was seen last; `refuse` turns a policy's refusal into the agent's terms; `lasting`
+    keeps calls that must not run twice, where anything outlives the process.
     """
 
     viewer: Callable[[Consumer], Viewer]
@@ -41,6 +44,7 @@ class Part:
     broker: Broker
     hub: EventHub
     refuse: Callable[[Deny, int], Refusal]
+    lasting: Lasting | None = None
 
 
 def dispatch(call: Call, part: Part) -> Later | None:
@@ -51,6 +55,8 @@ def dispatch(call: Call, part: Part) -> Later | None:
     if not call.live.registration.live:
         raise Refusal(component_unmounted("mid-flight", Happened.NONE))
     if call.waited or call.evidence is not None or call.covered is not None or not call.live.inline:
+        return partial(_gate, call, part)
+    if part.lasting is not None and keeps(call):
         return partial(_gate, call, part)
     _start(call, part)
     call.running = True
@@ -63,11 +69,14 @@ async def _gate(call: Call, part: Part) -> None:
     if call.covered is not None:
         call.standing = await _use_up(call, call.covered, part.broker)
     _start(call, part)
+    if part.lasting is not None and keeps(call):
+        call.recorded = True
+        await part.lasting.begin(call)
     if call.evidence is not None:
         await part.broker.spend(call.evidence)
         call.spent = True
-        if not call.live.registration.live:
-            raise Refusal(component_unmounted("mid-flight", Happened.NONE))
+    if not call.live.registration.live:  # gone while the store was busy
+        raise Refusal(component_unmounted("mid-flight", Happened.NONE))
     call.running = True
 
 

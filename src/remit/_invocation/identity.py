@@ -9,6 +9,7 @@ from remit._base.boundary import Json, canonical
 from remit._base.digest import sha256_hex
 from remit._base.ident import new_id
 from remit._invocation.call import Call, Later
+from remit._invocation.lasting import Lasting
 from remit._invocation.ledger import Entry, Ledger, keeps
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Outcome
@@ -36,12 +37,13 @@ class Part:
     """What this phase needs.
 
     `named` gives the invocation id of a consumer's evidence to a retry of that very call; `leave` says that one of
-    those who wait for a call has gone.
+    those who wait for a call has gone; `lasting` knows the calls of earlier processes, where there are any.
     """
 
     ledger: Ledger
     named: Named
     leave: Callable[[Call], None]
+    lasting: Lasting | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +129,23 @@ def hand_over(call: Call, part: Part) -> Later | None:
             raise Refusal(
                 rate_limited("queue-full", part.ledger.wait_ms), why="the replay ledger of this consumer is full"
             )
+        if part.lasting is not None and part.lasting.may_know(call):
+            return partial(_earlier, call, part.ledger, part.lasting)
         return None
     if entry.outcome is not None:
         raise HandedOver(entry.outcome)
     assert entry.call is not None
     call.joined = True
     return partial(_join, entry.call, part, tuple(call.told))
+
+
+async def _earlier(call: Call, ledger: Ledger, lasting: Lasting) -> None:
+    """The answer of the process that ran this call before, if one did."""
+    outcome = await lasting.earlier(call)
+    call.waited = True
+    if outcome is not None:
+        ledger.end(call, stored=False, keep=False, size=0)
+        raise HandedOver(outcome)
 
 
 async def _join(running: Call, part: Part, told: tuple[ProgressListener, ...]) -> None:

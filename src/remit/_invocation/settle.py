@@ -12,6 +12,7 @@ from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._confirmation.request import RequestRecord
 from remit._invocation.call import Call, Later
+from remit._invocation.lasting import Lasting
 from remit._invocation.ledger import Ledger, keeps
 from remit._invocation.redaction import Kept, RedactorFailed, payload_of, redact_later, redacted
 from remit._journal.audit import AuditLog, AuditType, Durations
@@ -34,7 +35,7 @@ class Part:
 
     `version` gives the version of a consumer that has been seen, recomputed only if something moved; `known_version`
     the last one of a consumer that was refused before anything was looked at. `settled` tells the broker what came of
-    a spent request; `errand` runs what no call waits for.
+    a spent request; `errand` runs what no call waits for; `lasting` keeps how calls ended that must not run twice.
     """
 
     clock: Clock
@@ -48,6 +49,7 @@ class Part:
     contract_hash: str
     entered: Entered
     errand: Callable[[Coroutine[Any, Any, None]], None]
+    lasting: Lasting | None = None
 
 
 _NOTHING: Final = Kept()
@@ -137,6 +139,8 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     happened = _happened(call, error)
     if call.evidence is not None and call.spent:
         part.settled(call.evidence, happened)
+    if call.recorded and part.lasting is not None:
+        part.errand(part.lasting.settled(call, stored=stored))
     if not call.joined:  # who leaves a join says nothing of the call that goes on under the same id
         _tell(call, error, part)
     _journal(call, error, part, reason, happened)

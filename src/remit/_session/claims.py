@@ -9,6 +9,7 @@ from remit._base.ident import new_id
 from remit._model.consumer import Consumer, ConsumerKind
 from remit._session.session import PrincipalKey
 from remit.errors import DefinitionError
+from remit.store.rows import DelegationRow
 
 ISSUER: Final = "remit"
 GRANT: Final = "dlg_"
@@ -36,6 +37,21 @@ class Delegation:
     not_before: float
     expires_at: float
     consumer: Consumer
+
+    def row(self) -> DelegationRow:
+        """It as a store keeps it: all but the token."""
+        return DelegationRow(
+            id=self.jti,
+            tenant=self.principal[0],
+            principal=self.principal[1],
+            actors=self.actors,
+            kind=self.kind.value,
+            scope=self.scope,
+            session=self.session,
+            parents=self.consumer.lineage[:-1],
+            begins=datetime.fromtimestamp(self.not_before, UTC).isoformat(),
+            until=datetime.fromtimestamp(self.expires_at, UTC).isoformat(),
+        )
 
 
 def claims_of(  # noqa: PLR0913 - what a token says

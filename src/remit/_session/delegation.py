@@ -25,8 +25,9 @@ from remit._model.pattern import Scope
 from remit._registry.revoked import Revoked
 from remit._session.claims import DEPTH, GRANT, ISSUER, Delegation, audience_of, claims_of, delegation_of
 from remit._session.key_file import secret_in
+from remit.store.copies import MemoryDelegations
 from remit.store.memory import MemoryRevocations
-from remit.store.protocol import RevocationRow, RevocationStore
+from remit.store.protocol import DelegationStore, RevocationRow, RevocationStore
 
 _DEVELOPMENT: Final = "development"
 _PURPOSE: Final = b"remit: confirmation requests"
@@ -34,7 +35,6 @@ VERIFIED: Final = 1_000
 LEEWAY_S: Final = 5.0
 """How far the clock of whoever minted a token may be ahead; of its end nothing is given away."""
 
-ISSUED: Final = 10_000
 _LAST: Final = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _REQUIRED: Final = ["iss", "aud", "sub", "act", "scope", "nbf", "exp", "jti"]
 
@@ -125,16 +125,23 @@ def for_confirmations(keys: Keys | None, *, durable: bool) -> ConfirmationKeys |
 
 
 class Delegations:
-    """Mints, narrows, verifies and revokes delegation tokens; `held` is what was revoked."""
+    """Mints, narrows, verifies and revokes delegation tokens; `held` was revoked, `given` was given out."""
 
-    def __init__(self, keys: Keys, clock: Clock, limits: Limits, held: RevocationStore | None = None) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        clock: Clock,
+        limits: Limits,
+        held: RevocationStore | None = None,
+        given: DelegationStore | None = None,
+    ) -> None:
         self._keys = keys
         self._clock = clock
         self._limits = limits
         self._held: RevocationStore = MemoryRevocations(clock) if held is None else held
         self.revoked = Revoked(self._held)
         # What was minted or has come here: whose it is and until when, for one that is revoked by its id.
-        self._issued: Bounded[str, Delegation] = Bounded(ISSUED, None, clock)
+        self._given: DelegationStore = MemoryDelegations(clock) if given is None else given
         # The signature of equal bytes stays valid; times are looked at with every request.
         self._verified: Bounded[tuple[str, ConsumerKind], Delegation] = Bounded(VERIFIED, limits.token_s, clock)
 
@@ -209,26 +216,24 @@ class Delegations:
                 raise TypeError(f"revoke({name}=…) is text, not {type(text).__name__}")
             if not text.strip():
                 raise ValueError(f"revoke({name}=…) is empty: say which token, who takes it back, and why")
-        if token.startswith(GRANT):
-            id, known = token, self._issued.get(token)
-        else:
-            known = self._read(token)
-            if known is None:
+        id = token
+        if not token.startswith(GRANT):
+            read = self._read(token)
+            if read is None:
                 raise ValueError(f"that is no token of this gateway, and no id of one ({GRANT}…)")
-            id = known.jti
-        now = self._clock.now()
-        if known is not None and known.expires_at <= now.timestamp():
+            id = read.jti
+        now, known = self._clock.now(), self._given.get(id)
+        if known is not None and datetime.fromisoformat(known.until) <= now:
             return False
-        tenant, principal = (None, None) if known is None else known.principal
         return self._held.add(
             RevocationRow(
                 id=id,
                 at=now.isoformat(),
                 by=clean_line(by, self._limits.runtime_text),
                 why=clean_line(why, self._limits.runtime_text),
-                until=None if known is None else datetime.fromtimestamp(known.expires_at, UTC).isoformat(),
-                tenant=tenant,
-                principal=principal,
+                until=None if known is None else known.until,
+                tenant=None if known is None else known.tenant,
+                principal=None if known is None else known.principal,
             )
         )
 
@@ -258,7 +263,7 @@ class Delegations:
         delegation = None if claims is None or kind is None else delegation_of(claims, kind)
         if delegation is None or len(delegation.scope) > self._limits.scope_patterns:
             return None
-        self._issued.put(delegation.jti, delegation)
+        self._given.put(delegation.row())
         return delegation
 
     def _few(self, scope: Scope) -> tuple[str, ...]:
@@ -270,7 +275,7 @@ class Delegations:
         delegation = delegation_of(claims, kind)
         if delegation is None:
             raise ValueError("no token can say this, and its own gateway would refuse it")
-        self._issued.put(delegation.jti, delegation)
+        self._given.put(delegation.row())
         return self._keys.sign(claims)
 
 

@@ -26,6 +26,7 @@ class Session:
     `connected` says that the person's client is there now; building a page opens nothing (SPEC 11.12). `tab` names the
     browser tab where the framework knows it, so that a reload is recognised. `absences` counts how often the client was
     not there, the time before its first connect included. `told` says that listeners of the surface know it is open.
+    `key` is a digest of the host's own name for it.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Session:
     tab: str | None = None
     absences: int = 0
     told: bool = False
+    key: str | None = None
 
     def opened(self) -> None:
         """The client is there for the first time: now the session is open (SPEC 9.1, 11.12)."""

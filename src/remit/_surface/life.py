@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from remit._confirmation.handoff_rows import record_of
 from remit._confirmation.moving import Place
 from remit._confirmation.request import RequestRecord
 from remit._invocation.effective_input import again
@@ -64,7 +65,18 @@ class Life:
         registration = self.registrar.mount(wanted, judged) if self._may_mount(wanted) else None
         if registration is not None:
             self._arrived(registration)
+            self._take_over(registration)
         return registration
+
+    def _take_over(self, registration: Registration) -> None:
+        """Go on with the handoffs of this part of the view that an earlier process left waiting (SPEC 15.1)."""
+        parts, owner = self._parts, self._parts.viewers.principal_key
+        for bound in registration.bounds:
+            plan = bound.plan
+            if plan.handing is None:
+                continue
+            for row in parts.kept.handoffs.lost(*owner, plan.id, registration.instance):
+                parts.desk.hold(record_of(row, plan, parts.surface_id, parts.parts.clock))
 
     def _arrived(self, registration: Registration) -> None:
         """Let requests that wait for this part of the view go on there (SPEC 7.12)."""

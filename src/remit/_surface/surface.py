@@ -22,7 +22,7 @@ from remit._model.finding import SurfaceFinding
 from remit._model.handoff_view import HandoffState
 from remit._model.ids import DEFAULT_INSTANCE, SurfaceId, check_id
 from remit._model.listing import Snapshot
-from remit._model.outcome import Outcome
+from remit._model.outcome import Failed, Outcome
 from remit._model.preflight import Preflight
 from remit._model.progress import ProgressListener, check_listener
 from remit._model.request import Invocation, check_invocation
@@ -36,6 +36,7 @@ from remit._surface.audience import audience_of, changed_by, standing_of
 from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
 from remit._surface.connection import Connection, Named
+from remit._surface.continuing import to_continue
 from remit._surface.from_thread import SurfaceFromThread
 from remit._surface.given import Given, policies_of, procedures_of
 from remit._surface.life import Life
@@ -248,11 +249,8 @@ class Surface:
         """
         check_id(confirmation_id, "a request")
         check_consumer(consumer)
-        stored = self._parts.broker.stored(confirmation_id, consumer.key)
-        ended = self._parts.broker.ended(confirmation_id, consumer.key)
-        if stored is None or ended is not None:
-            return self._life.no_call(stored, ended or confirmation_invalid("mismatch"), consumer)
-        return await self.invoke(stored, consumer, progress=progress)
+        stored = await to_continue(confirmation_id, consumer, self._parts, self._life)
+        return stored if isinstance(stored, Failed) else await self.invoke(stored, consumer, progress=progress)
 
     async def resume(self, confirmation_id: str) -> Outcome:
         """Do as the requester would with `continue_`: for the host, when nobody comes back for an approved call.

@@ -1,6 +1,7 @@
 """Builds the parts of one surface and joins them; the only place that knows them all (DESIGN 1.6)."""
 
 import asyncio
+import hmac
 import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -13,8 +14,10 @@ from remit._base.digest import keyed_hex
 from remit._base.threads import Threads
 from remit._confirmation.broker import Broker
 from remit._confirmation.handoff import HandoffDesk
+from remit._confirmation.handoff_rows import row_of
 from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.request import RequestRecord
+from remit._confirmation.standing import DeciderNow
 from remit._contract.moved import Move, moves_of, refuse_moved
 from remit._invocation import (
     admit,
@@ -32,6 +35,7 @@ from remit._invocation import (
     settle,
 )
 from remit._invocation.call import Call
+from remit._invocation.lasting import Lasting
 from remit._invocation.ledger import Ledger
 from remit._invocation.parts import Ahead, Parts
 from remit._journal.audit import AuditLog
@@ -54,6 +58,7 @@ from remit._surface.given import Given, check_given, narrowing_of
 from remit._surface.listing import Versions
 from remit._surface.viewers import Viewers
 from remit.errors import Happened
+from remit.store.parts import Parts as StoreParts
 
 KEY_BYTES = 32
 
@@ -77,6 +82,8 @@ class Wired:
     guarded: Guarded
     shown: Shown
     revoked: Revoked
+    kept: StoreParts
+    surface_id: SurfaceId
 
     @property
     def desk(self) -> HandoffDesk:
@@ -114,17 +121,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     entered = Entered(given.within, clock, slow.took)
     registry, revoked = State(limits, clock, Suspended(given.store.suspensions)), Revoked(given.store.revocations)
     threads, meters = Threads(limits.threads), Meters(given.store.meters, clock, limits.store_s)
-    broker = Broker(
-        store=given.store.confirmations,
-        clock=clock,
-        limits=limits,
-        keys=ConfirmationKeys.fresh() if given.keys is None else given.keys,
-        hub=hub,
-        audit=audit,
-        decide=given.decide,
-        enter=given.within,
-        decider_now=lambda decider: viewers.still_deciding(decider),  # noqa: PLW0108 - viewers are made later
-    )
+    broker = _broker(given, hub, audit, lambda decider: viewers.still_deciding(decider))  # noqa: PLW0108 - made later
     site = Site(
         exposure=given.authority.exposure.doors,
         narrowed=narrowing_of(given),
@@ -164,6 +161,23 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
         guarded=Guarded(given.guard, entered, audit.fault),
         shown=probing.shown,
         revoked=revoked,
+        kept=given.store,
+        surface_id=surface_id,
+    )
+
+
+def _broker(given: Given, hub: EventHub, audit: AuditLog, decider_now: DeciderNow) -> Broker:
+    return Broker(
+        store=given.store.confirmations,
+        standing=given.store.standing,
+        clock=given.clock,
+        limits=given.limits,
+        keys=ConfirmationKeys.fresh() if given.keys is None else given.keys,
+        hub=hub,
+        audit=audit,
+        decide=given.decide,
+        enter=given.within,
+        decider_now=decider_now,
     )
 
 
@@ -187,8 +201,7 @@ class _Joined:
         """Hand each phase what it needs, and no more."""
         clock, limits = self.given.clock, self.given.limits
         contract_hash = self.given.authority.hash
-        ledger = Ledger(limits, clock)
-        desk = HandoffDesk(self.surface_id, clock, limits, self.hub, self.audit)
+        ledger, lasting = Ledger(limits, clock), self._lasting()
         return Parts(
             envelope=envelope.Part(limits),
             ledger=ledger,
@@ -205,12 +218,14 @@ class _Joined:
             ),
             authorize=authorize.Part(clock, self._network()),
             effective_input=effective_input.Part(self.entered, limits, self.probing.missed_record),
-            handoff=handoff.Part(desk, secrets.token_bytes(KEY_BYTES), contract_hash),
+            handoff=handoff.Part(self._desk(), self._secret(b"remit: handoffs"), contract_hash),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
             confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash, limits),
             admit=admit.Part(admit.Lanes(limits), clock, limits),
-            dispatch=dispatch.Part(self.viewers.of, self.versions.newest, self.broker, self.hub, authorize.refusal),
+            dispatch=dispatch.Part(
+                self.viewers.of, self.versions.newest, self.broker, self.hub, authorize.refusal, lasting
+            ),
             execute=execute.Part(
                 entered=self.entered,
                 clock=clock,
@@ -233,8 +248,21 @@ class _Joined:
                 contract_hash=contract_hash,
                 entered=self.entered,
                 errand=self.errands.run,
+                lasting=lasting,
             ),
             clock=clock,
+        )
+
+    def _desk(self) -> HandoffDesk:
+        given, kept = self.given, self.given.store
+        return HandoffDesk(
+            self.surface_id,
+            given.clock,
+            given.limits,
+            self.hub,
+            self.audit,
+            lambda record: kept.handoffs.put(row_of(record)),
+            kept.flush,
         )
 
     def ahead(self, parts: Parts) -> Ahead:
@@ -265,6 +293,26 @@ class _Joined:
         if not limits.network_calls and not limits.network_writes:
             return None
         return authorize.Network(self.meters, limits.network_calls, limits.network_writes, limits.network_s)
+
+    def _secret(self, purpose: bytes) -> bytes:
+        """A key for digests: of this surface alone, or of the deployment where they outlive it."""
+        given = self.given
+        own = None if given.keys is None or not given.store.durable else given.keys.secret(given.keys.active)
+        return secrets.token_bytes(KEY_BYTES) if own is None else hmac.digest(own, purpose, "sha256")
+
+    def _lasting(self) -> Lasting | None:
+        """What keeps calls over the end of the process; None where nothing outlives it."""
+        given = self.given
+        if not given.store.durable or given.keys is None:
+            return None
+        return Lasting(
+            calls=given.store.calls,
+            keys=given.keys,
+            clock=given.clock,
+            limits=given.limits,
+            surface_id=self.surface_id,
+            principal=self.viewers.principal_key,
+        )
 
     def _operation(self, name: str) -> execute.Runnable | None:
         return None if self.given.procedures is None else self.given.procedures.get(name)

@@ -17,6 +17,7 @@ from remit.cli.diff import diff
 from remit.cli.doctor import doctor
 from remit.cli.init import init
 from remit.cli.inspect import inspect
+from remit.cli.keys import keys
 from remit.cli.migrate import migrate
 
 
@@ -42,4 +43,5 @@ main.add_command(diff)
 main.add_command(doctor)
 main.add_command(init)
 main.add_command(inspect)
+main.add_command(keys)
 main.add_command(migrate)

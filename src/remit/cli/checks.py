@@ -13,11 +13,13 @@ from typing import Final
 
 from remit._contract.authority import COMPILING
 from remit._contract.development import HANDED, PRODUCTION, is_production
+from remit._contract.durable import durable_of
 from remit._contract.files import contract_at
 from remit._contract.manifest import FILE_NAME, Manifest
 from remit._contract.options import DERIVED
 from remit._model.consumer import IN_PROCESS_DOORS
 from remit._model.pattern import Patterns
+from remit._session.keys_file import NEW, read_keys
 from remit.cli.diagnosis import Diagnosis, well
 from remit.cli.report import counts
 from remit.compiler import Compiled, Drift, Project, drift
@@ -214,10 +216,13 @@ def gateways(graph: Graph) -> list[Called]:
     ]
 
 
-def keys(made: list[Called]) -> Iterator[Diagnosis]:
+def keys(made: list[Called], root: Path) -> Iterator[Diagnosis]:
     """What a gateway needs in production; elsewhere a key of its own process is what it should have."""
+    kept = durable_of(root)
     for each in made:
-        if "keys" in each.keywords or not is_production():
+        if "keys" not in each.keywords and "store" not in each.keywords and kept is not None:
+            yield _keys_file(kept.keys, each.place)
+        elif "keys" in each.keywords or not is_production():
             yield well("keys", f"{each.place}  {'keys= is given' if 'keys' in each.keywords else 'a key per process'}")
         else:
             yield Diagnosis(
@@ -237,6 +242,19 @@ def keys(made: list[Called]) -> Iterator[Diagnosis]:
                 why="it answers to localhost only, and refuses the site's own name",
                 do='Gateway(…, allowed_hosts=["app.example"])',
             )
+
+
+def _keys_file(file: Path, place: str) -> Diagnosis:
+    """The file that such a gateway reads when it starts."""
+    try:
+        found = read_keys(file)
+    except (OSError, ValueError) as problem:
+        what, _, do = str(problem).partition("\n  do  ")
+        return Diagnosis(check="keys", ok=False, where=place, what=what, why="the program will not start", do=do)
+    if is_production() and (found is None or found.development):
+        what = f"there is no {file.name}" if found is None else f"{file.name} was made for development"
+        return Diagnosis(check="keys", ok=False, where=place, what=what, why="the program will not start", do=NEW)
+    return well("keys", f"{place}  {file.name if found else f'a development key in {file.name}, made at start'}")
 
 
 def pipeline(root: Path) -> Iterator[Diagnosis]:

@@ -63,4 +63,4 @@ def _project(root: Path) -> Iterator[Diagnosis]:
             )
         yield from checks.contract(root, compiled)
         yield from checks.doors(project, compiled.manifest, served=bool(made))
-    yield from checks.keys(made)
+    yield from checks.keys(made, root)

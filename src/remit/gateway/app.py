@@ -1,16 +1,15 @@
 """`Gateway`: contract, policies and backend of a process, its sessions, and what they are served by (SPEC 14)."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Final
 
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from remit._base.clock import Clock, SystemClock
-from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._base.text import clean_line
 from remit._contract.authority import Authority
@@ -19,20 +18,23 @@ from remit._model.consumer import Consumer, ConsumerKind, Principal
 from remit._model.request_view import CancelCause
 from remit._policy.guard import Guard as MountGuard
 from remit._policy.guard import check_guard
-from remit._policy.policy import Policy, methods_of
+from remit._policy.policy import Policy
 from remit._session.decisions import Decisions
 from remit._session.delegation import Delegations, Keys, for_confirmations
-from remit._session.identity import Identity, secrets_of
+from remit._session.identity import Identity
+from remit._session.keeping import Keeping
 from remit._session.port import Decide, Login
-from remit._session.session import VIEW_PREFIX, Session
+from remit._session.session import Session
 from remit._session.views import Views
 from remit._surface.belonging import Belonging
-from remit._surface.given import check_required, check_shared, policies_of, procedures_of, wrong
+from remit._surface.given import check_shared, policies_of, procedures_of
 from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
 from remit.adapters.mcp.door import PATH as DOOR_PATH
 from remit.adapters.mcp.door import McpDoor
+from remit.gateway.given import check_keys, check_policies, check_trust, identified
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard, Shared
+from remit.gateway.kept import kept_by
 from remit.gateway.page_protocol.door import PATH as PAGE_PATH
 from remit.gateway.page_protocol.door import PageDoor
 from remit.gateway.pages.approvals import PATH as PAGES_PATH
@@ -42,7 +44,6 @@ from remit.store.memory import MemoryStore
 from remit.store.parts import parts_of
 from remit.store.protocol import ConfirmationStore, RevocationRow, Store
 
-BEARER: Final = "bearer "
 logger = logging.getLogger(__name__)
 
 
@@ -51,7 +52,8 @@ class Gateway:
 
     `policies` stand on every surface, `guard` judges every mount on them (SPEC 4.5), `procedures` serves the
     references, `decide` answers confirmation requests inline. `keys` sign tokens and bind confirmation requests;
-    without them both have a key that lives as long as the process, which a durable store refuses (SPEC 7.1).
+    without them both have a key that lives as long as the process, which a durable store refuses (SPEC 7.1). Where no
+    `store` is given and `[tool.remit]` names a `state`, that file is the store, and `remit keys` its keys (SPEC 15.1).
     `allowed_hosts` are the names under which the application may be asked for (`app.example`, or `app.example:8443` for
     one port); with a development contract or a development key they count for nothing, and only this machine is
     answered, on loopback. With `trust_traceparent` calls through a network door continue the trace they come with, else
@@ -80,23 +82,27 @@ class Gateway:
         self._clock = SystemClock() if clock is None else clock
         self._limits = Limits() if limits is None else limits
         check_shared("Gateway", self._limits, self._clock, decide)
-        _check_policies(authority, self._policies)
+        check_policies(authority, self._policies)
         check_guard(guard)
-        _check_keys(keys)
-        _check_trust(trust_traceparent)
+        check_keys(keys)
+        check_trust(trust_traceparent)
         self._procedures = procedures_of(procedures, "Gateway")
         refuse_moved(moves_of(authority.operations, self._procedures), self._procedures)
         self._decide = decide
+        named = allowed_hosts if isinstance(allowed_hosts, str) else tuple(allowed_hosts)
+        hosts = AllowedHosts(named)
+        kept = kept_by(authority, store, keys, named, self._clock)
+        store, keys, self._own = kept.store, kept.keys, kept.own
         self._store = parts_of(store, MemoryStore(clock=self._clock))
         self._judge = guard
         self._trust_traceparent = trust_traceparent
         self._keys = for_confirmations(keys, durable=self._store.durable)
         self._local_only = authority.development or (keys is not None and keys.development)
-        hosts = AllowedHosts(allowed_hosts)
         self._hosts = AllowedHosts(LOOPBACK) if self._local_only else hosts
         self._views = Views(self._clock, self._limits)
-        signing, held = Keys.fresh() if keys is None else keys, self._store.revocations
-        self._delegations = Delegations(signing, self._clock, self._limits, held)
+        self._keeping = Keeping(self._store.sessions, self._clock, self._limits)
+        signing, held = Keys.fresh() if keys is None else keys, self._store
+        self._delegations = Delegations(signing, self._clock, self._limits, held.revocations, held.delegations)
         self._belongs = Belonging()
         self._unhear = self._delegations.revoked.subscribe(self._revocation)
         self._door: McpDoor | None = None
@@ -139,11 +145,14 @@ class Gateway:
         within: Callable[[], AbstractContextManager[object]],
         title: str,
         route: str,
+        key: str | None = None,
     ) -> Session:
         """Make the session and surface of a page being built; no agent sees it before `connected`.
 
-        `principal` and `host` are asked per call, inside `within`. No principal now: PermissionError. More sessions
-        than `limits.sessions`, or a stopped gateway: RuntimeError.
+        `principal` and `host` are asked per call, inside `within`. `key` is the host's own name for the view, an
+        HttpOnly cookie's value for instance and never what a page sends: when the process ends, and over a durable
+        store the same principal opens one of that name, it goes on as the same view, and tokens for it stay good. No
+        principal now: PermissionError. More sessions than `limits.sessions`, or a stopped gateway: RuntimeError.
         """
         if self._stopped:
             raise RuntimeError("the gateway has been stopped")
@@ -153,6 +162,7 @@ class Gateway:
             person = principal()
         if person is None:
             raise PermissionError("nobody is signed in, so there is no view to open")
+        id, opened_at, digest = self._keeping.name(person.key, key)
         surface = Surface(
             self._authority,
             principal=principal,
@@ -171,13 +181,15 @@ class Gateway:
         if self._has_pages:
             surface.confirmations.attach_page()
         session = Session(
-            id=new_id(VIEW_PREFIX),
+            id=id,
             principal=person.key,
             title=clean_line(title, self._limits.runtime_text),
-            opened_at=self._clock.now(),
+            opened_at=opened_at,
             surface=surface,
+            key=digest,
         )
         self._views.add(session)
+        self._keeping.write(session)
         self._reap_later(session)
         return session
 
@@ -185,21 +197,27 @@ class Gateway:
         """The person's client is there. A view of the same principal with the same `tab` is closed at once."""
         session = self._views.get(view_id)
         if session is not None:
-            for replaced in self._views.connect(session, tab):
-                self.close_view(replaced.id, cause=CancelCause.VIEW_RELOADED)
+            replaced = self._views.connect(session, tab)
+            self._keeping.write(session)
+            for old in replaced:
+                self.close_view(old.id, cause=CancelCause.VIEW_RELOADED)
 
     def disconnected(self, view_id: str) -> None:
         """The client is gone for now: agents no longer reach the view, its components stay mounted by their home."""
         session = self._views.get(view_id)
         if session is not None:
             self._views.disconnect(session)
+            self._keeping.write(session)
             self._reap_later(session)
 
     def close_view(self, view_id: str, *, cause: CancelCause = CancelCause.VIEW_CLOSED) -> None:
         """End the session of this view and dispose its surface; closing twice is a no-op."""
         session = self._views.remove(view_id)
-        if session is not None:
-            session.surface.dispose(cause)
+        if session is None:
+            return
+        session.surface.dispose(cause)
+        if cause is not CancelCause.STOPPING or session.key is None:  # else it goes on in the next process
+            self._keeping.end(session)
 
     def routes(self, login: Login) -> list[BaseRoute]:
         """The pages that ask who is signed in: decision page, list of waiting requests (HTML, person's session).
@@ -309,6 +327,8 @@ class Gateway:
             await self._door.stop()
         for session in self._views.all():
             self.close_view(session.id, cause=CancelCause.STOPPING)
+        if self._own is not None:
+            await asyncio.to_thread(self._own.close)
 
     def describe(self) -> Mapping[str, object]:
         """What to paste into an agent's client: the paths of the doors and the open views; no secret."""
@@ -358,42 +378,3 @@ class Gateway:
                 self.close_view(session.id)
 
         self._clock.call_later(self._limits.idle_session_s, reap)
-
-
-def identified(
-    connection: HTTPConnection, delegations: Delegations, kind: ConsumerKind = ConsumerKind.MCP
-) -> Identity | None:
-    """Who a request comes from, by the one bearer token in its header; None without one that is good now, here."""
-    headers = connection.headers.getlist("authorization")
-    if len(headers) != 1 or not headers[0].lower().startswith(BEARER):
-        return None
-    token = headers[0][len(BEARER) :].strip()
-    delegation = delegations.verify(token, kind=kind)
-    if delegation is None:
-        return None
-    return Identity(
-        principal=delegation.principal,
-        consumer=delegation.consumer,
-        session=delegation.session,
-        expires_at=delegation.expires_at,
-        secrets=secrets_of(connection, token),
-    )
-
-
-def _check_policies(authority: Authority, policies: tuple[Policy, ...]) -> None:
-    """Refuse when the process starts what every surface would refuse: what is no policy, and one that is missing."""
-    for policy in policies:
-        methods_of(policy)
-    check_required(authority, policies)
-
-
-def _check_keys(keys: object) -> None:
-    if keys is not None and not isinstance(keys, Keys):
-        do = 'write keys=Keys("k1", {"k1": …}), or leave keys= out: then tokens live as long as the process'
-        raise TypeError(f"Gateway(keys=…) takes Keys, not {type(keys).__name__}\n  do  {do}")
-
-
-def _check_trust(given: object) -> None:
-    if not isinstance(given, bool):
-        do = "leave it out unless whoever calls the doors is trusted to name the trace"
-        raise wrong("trust_traceparent", "True or False", given, do, "Gateway")

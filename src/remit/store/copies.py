@@ -49,9 +49,9 @@ class MemoryHandoffs:
     def put(self, row: HandoffRow) -> None:
         """Keep it: nothing is to be done, for its surface holds it."""
 
-    def lost(self, tenant: str | None, principal: str) -> Sequence[HandoffRow]:
+    def lost(self, tenant: str | None, principal: str, capability: str, instance: str) -> Sequence[HandoffRow]:
         """Hand over what a process that has ended left behind: nothing."""
-        del tenant, principal
+        del tenant, principal, capability, instance
         return ()
 
 

@@ -181,8 +181,8 @@ class HandoffStore(Protocol):
         """Keep it as it is now, in place of what was kept under its id."""
         ...
 
-    def lost(self, tenant: str | None, principal: str) -> Sequence[HandoffRow]:
-        """Hand over what still waits for this person and was asked for by a process that has ended; each only once."""
+    def lost(self, tenant: str | None, principal: str, capability: str, instance: str) -> Sequence[HandoffRow]:
+        """Hand over what still waits for this person here and was asked for by a process that has ended; each once."""
         ...
 
 

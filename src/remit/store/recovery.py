@@ -35,7 +35,7 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def recover(connection: sqlite3.Connection, store: Path, own: str) -> bool:
+def recover(connection: sqlite3.Connection, store: Path, own: str, clock: Clock) -> bool:
     """End what processes that have ended left open, each once; was there any?
 
     Requests that were pending, or approved and not spent, are cancelled: their surfaces have gone, and nobody runs them
@@ -48,13 +48,13 @@ def recover(connection: sqlite3.Connection, store: Path, own: str) -> bool:
         return False
     with writing(connection):
         for id in ended:
-            lose(connection, id)
+            lose(connection, id, clock.now().isoformat())
     for id in ended:
         remove(file_of(store, id))
     return True
 
 
-def lose(connection: sqlite3.Connection, owner: str) -> None:
+def lose(connection: sqlite3.Connection, owner: str, now: str) -> None:
     """The rows of an owner that has ended, inside a transaction."""
     connection.execute(
         'UPDATE "confirmations" SET "status" = ?, "cause" = ?, "reason" = ? WHERE "owner" = ? AND "status" IN (?, ?)',
@@ -63,6 +63,8 @@ def lose(connection: sqlite3.Connection, owner: str) -> None:
     connection.execute(
         'UPDATE "standing" SET "ended" = ? WHERE "owner" = ? AND "ended" IS NULL', (StandingEnd.UNMOUNTED.value, owner)
     )
+    # Whoever was there was there until now: nobody knows better.
+    connection.execute('UPDATE "sessions" SET "seen_at" = ? WHERE "owner" = ? AND "seen_at" IS NULL', (now, owner))
     for table in ("confirmations", "standing", "handoffs", "sessions", "calls"):
         connection.execute(f'UPDATE "{table}" SET "owner" = NULL WHERE "owner" = ?', (owner,))
     connection.execute('DELETE FROM "owners" WHERE "id" = ?', (owner,))

@@ -107,8 +107,8 @@ class DelegationRow:
 class SessionRow:
     """One open view of one person (SPEC 11.11): `id` is what tokens may name.
 
-    `key` is a digest of the host's own name for it, None where the host gave none. It was seen last at `seen_at`, and
-    ends at `until` whatever happens.
+    `key` is a digest of the host's own name for it, None where the host gave none. It was seen last at `seen_at`, None
+    while its client is there, and ends at `until` whatever happens.
     """
 
     id: str
@@ -117,5 +117,5 @@ class SessionRow:
     key: str | None
     title: str
     opened_at: str
-    seen_at: str
+    seen_at: str | None
     until: str

@@ -52,7 +52,7 @@ CREATE TABLE "handoffs" (
 ) STRICT;
 CREATE TABLE "sessions" (
     "id" TEXT PRIMARY KEY, "tenant" TEXT, "principal" TEXT NOT NULL, "key" TEXT, "title" TEXT NOT NULL,
-    "opened_at" TEXT NOT NULL, "seen_at" TEXT NOT NULL, "until" TEXT NOT NULL, "owner" TEXT
+    "opened_at" TEXT NOT NULL, "seen_at" TEXT, "until" TEXT NOT NULL, "owner" TEXT
 ) STRICT;
 CREATE TABLE "delegations" (
     "id" TEXT PRIMARY KEY, "tenant" TEXT, "principal" TEXT NOT NULL, "actors" TEXT NOT NULL, "kind" TEXT NOT NULL,

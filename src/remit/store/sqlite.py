@@ -100,7 +100,7 @@ class SQLiteStore:
         owner, clock = self._lock.id, self._clock
         with writing(connection):
             connection.execute('INSERT INTO "owners" VALUES (?, ?)', (owner, clock.now().isoformat()))
-        recover(connection, self._path, owner)
+        recover(connection, self._path, owner, clock)
         forget(connection, clock)
         self._suspensions = SqlSuspensions(self._later)
         self._revocations = SqlRevocations(clock, self._later)
@@ -187,7 +187,7 @@ class SQLiteStore:
 
     def _look_around(self, connection: sqlite3.Connection) -> None:
         (changed,) = connection.execute("PRAGMA data_version").fetchone()
-        recovered = recover(connection, self._path, self._lock.id)
+        recovered = recover(connection, self._path, self._lock.id, self._clock)
         if recovered or changed != self._seen:
             self._seen = changed
             self._read(connection)

@@ -219,11 +219,16 @@ class SqlHandoffs:
         """Keep it as it is now."""
         self._later("handoffs", row.id, HANDOFFS.put, HANDOFFS.values(row, self._owner))
 
-    def lost(self, tenant: str | None, principal: str) -> Sequence[HandoffRow]:
-        """Hand over what waits for this person and was asked for by a process that has ended; each only once."""
+    def lost(self, tenant: str | None, principal: str, capability: str, instance: str) -> Sequence[HandoffRow]:
+        """Hand over what waits for this person here and was asked for by a process that has ended; each only once."""
         if not self._lost:
             return ()
-        own = [row for row in tuple(self._lost.values()) if (row.tenant, row.principal) == (tenant, principal)]
+        wanted = (tenant, principal, capability, instance)
+        own = [
+            row
+            for row in tuple(self._lost.values())
+            if (row.tenant, row.principal, row.capability, row.instance) == wanted
+        ]
         self._taken.update(row.id for row in own)
         return [row for row in own if self._lost.pop(row.id, None) is not None]
 
@@ -257,7 +262,7 @@ class SqlSessions(MemorySessions):
         """Hand over the view of this name that a process had open which has ended; only once."""
         named = (tenant, principal, key)
         found = [row for row in tuple(self._lost.values()) if (row.tenant, row.principal, row.key) == named]
-        latest = max(found, key=lambda row: row.seen_at, default=None)
+        latest = max(found, key=lambda row: row.seen_at or "", default=None)
         if latest is None:
             return None
         self._taken.add(latest.id)

@@ -40,6 +40,12 @@ class _Question(Generic[T]):
         self.work = work
         self.answer: Future[T] = Future()
 
+    def begins(self) -> bool:
+        """Whether somebody waits for it; from the first time this is True nobody can take it back."""
+        if self.answer.cancelled():
+            return False
+        return self.answer.running() or self.answer.set_running_or_notify_cancel()
+
 
 Work = Callable[[sqlite3.Connection], object]
 Write = tuple[str, Sequence[Value]]
@@ -131,15 +137,15 @@ class Writer:
         return found
 
     def _turn(self, questions: "list[_Question[object]]") -> None:
-        asked = [question for question in questions if question.answer.set_running_or_notify_cancel()]
         with self._lock:
             owed, self._owed = self._owed, {}
         if owed:
             behind = _Question[object](Lasts.SAFELY, lambda connection: _write(connection, owed))
-            self._together([behind, *asked])
-            self._owe(owed, behind.answer.exception())
-        elif asked:
-            self._together(asked)
+            # Before anybody behind it hears of anything: `flush` must not tell of what was.
+            behind.answer.add_done_callback(lambda written: self._owe(owed, written.exception()))
+            self._together([behind, *questions])
+        elif questions:
+            self._together(questions)
 
     def _owe(self, owed: dict[tuple[str, str], Write], problem: BaseException | None) -> None:
         if problem is None:
@@ -163,6 +169,8 @@ class Writer:
         except BaseException as problem:  # noqa: BLE001 - whoever asked gets it; the thread serves the others
             answers = [problem] * len(questions)
         for question, answer in zip(questions, answers, strict=True):
+            if not question.begins():
+                continue
             if isinstance(answer, BaseException):
                 question.answer.set_exception(answer)
             else:
@@ -196,7 +204,7 @@ class Writer:
 
 def _answer(question: _Question[object], connection: sqlite3.Connection) -> object:
     try:
-        return question.work(connection)
+        return question.work(connection) if question.begins() else None
     except (ValueError, OverflowError) as problem:
         return problem
 

@@ -11,7 +11,7 @@ from remit._session.delegation import Delegations, Keys
 from remit._session.identity import Identity
 from remit._session.session import VIEW_PREFIX, Session
 from remit._session.views import Views
-from remit.gateway.app import identified
+from remit.gateway.given import identified
 from remit.testing.doors import Behind
 
 SCOPE: Final = ("view:**", "domain:**")

@@ -165,7 +165,7 @@ async def test_nothing_of_a_process_that_lives_is_lost(store: Store) -> None:
     store.sessions.put(view())
     await store.calls.begin(call())
     await store.flush()
-    assert list(store.handoffs.lost("acme", "ada")) == []
+    assert list(store.handoffs.lost("acme", "ada", "view:a.b", "default")) == []
     assert store.sessions.lost("acme", "ada", "k") is None
     assert not store.calls.any_lost
     assert await store.calls.lost("acme", "ada", BOT, "c1") is None

@@ -97,13 +97,13 @@ async def test_revocations_suspensions_tokens_views_and_handoffs_outlive_the_pro
         assert second.sessions.lost("acme", "ada", "other") is None
         assert second.sessions.lost("acme", "ada", "k") == view()
         assert second.sessions.lost("acme", "ada", "k") is None
-        assert list(second.handoffs.lost("acme", "bob")) == []
-        assert list(second.handoffs.lost("acme", "ada")) == [step()]
-        assert list(second.handoffs.lost("acme", "ada")) == []
+        assert list(second.handoffs.lost("acme", "bob", "view:a.b", "default")) == []
+        assert list(second.handoffs.lost("acme", "ada", "view:a.b", "default")) == [step()]
+        assert list(second.handoffs.lost("acme", "ada", "view:a.b", "default")) == []
         assert list(second.standing.list()) == []
         await second.refresh()
         assert second.sessions.lost("acme", "ada", "k") is None
-        assert list(second.handoffs.lost("acme", "ada")) == []
+        assert list(second.handoffs.lost("acme", "ada", "view:a.b", "default")) == []
     assert in_file(file, 'SELECT "id", "ended" FROM "standing"') == [("std_1", "unmounted")]
 
 
