@@ -1,7 +1,7 @@
 """A token that is narrowed, taken back or ends between listing and call, or while a call is queued (SPEC 11.11)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -100,7 +100,7 @@ async def scene() -> AsyncIterator[Scene]:
 
 
 @asynccontextmanager
-async def agent(site: Site, door: str, token: str) -> AsyncIterator[Callable[[], Awaitable[dict[str, Any]]]]:
+async def agent(site: Site, door: str, token: str) -> AsyncIterator[Callable[[], Coroutine[Any, Any, dict[str, Any]]]]:
     """An agent that has listed what there is; gives its call of the gate, answered with an error."""
     if door == "page":
         async with calling(site, token) as client:
@@ -111,11 +111,11 @@ async def agent(site: Site, door: str, token: str) -> AsyncIterator[Callable[[],
 
             yield call
     else:
-        async with site.client(door, token=token) as client:
-            assert TOOL in {tool.name for tool in (await client.list_tools()).tools}
+        async with site.client(door, token=token) as mcp:
+            assert TOOL in {tool.name for tool in (await mcp.list_tools()).tools}
 
             async def call_tool() -> dict[str, Any]:
-                answer = await client.call_tool(TOOL, {})
+                answer = await mcp.call_tool(TOOL, {})
                 assert isinstance(answer, types.CallToolResult)
                 return tool_error_of(answer)
 
