@@ -228,6 +228,30 @@ async def test_equal_repeats_after_a_restart_join_and_get_the_one_answer(start: 
     assert later.sold == []
 
 
+@pytest.mark.requirement("15.1-no-call-runs-twice-over-a-restart")
+async def test_a_call_whose_key_was_dropped_is_not_run_again_either(start: Start, clock: ManualClock) -> None:
+    surface, _ = opened(start(), clock)
+    assert output(await surface.connect(AGENT).call(Till.sell, {"amount": 5}, id="s1")) == 5
+    keys = ConfirmationKeys("k1", SECRET)
+    keys.rotate("k2", "t" * 32)
+    store = start()
+    surface, _ = opened(store, clock, keys=keys)
+    assert output(await surface.connect(AGENT).call(Till.sell, {"amount": 5}, id="s1")) == 5
+    surface, later = opened(store, clock, keys=ConfirmationKeys("k2", {"k2": "t" * 32}))
+    failed(await surface.connect(AGENT).call(Till.sell, {"amount": 5}, id="s1"), "INVOCATION_CONFLICT")
+    assert later.sold == []
+
+
+@pytest.mark.requirement("15.1-no-call-runs-twice-over-a-restart")
+async def test_what_had_its_time_while_the_process_lives_is_forgotten(start: Start, clock: ManualClock) -> None:
+    surface, _ = opened(start(), clock)
+    assert output(await surface.connect(AGENT).call(Till.sell, {"amount": 5}, id="s1")) == 5
+    surface, later = opened(start(), clock)
+    clock.advance(601)
+    assert output(await surface.connect(AGENT).call(Till.sell, {"amount": 7}, id="s1")) == 7
+    assert later.sold == [7]
+
+
 async def test_a_surface_over_a_store_in_memory_keeps_no_calls() -> None:
     memory = Surface(AUTHORITY, principal=PERSON, store=MemoryStore())
     assert memory._parts.parts.dispatch.lasting is None

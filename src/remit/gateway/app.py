@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute, Mount, Route
@@ -40,6 +40,7 @@ from remit.gateway.page_protocol.door import PageDoor
 from remit.gateway.pages.approvals import PATH as PAGES_PATH
 from remit.gateway.pages.approvals import Approvals
 from remit.procedures.catalogue import Catalogue
+from remit.store.failures import StoreError
 from remit.store.memory import MemoryStore
 from remit.store.parts import parts_of
 from remit.store.protocol import ConfirmationStore, RevocationRow, Store
@@ -327,6 +328,8 @@ class Gateway:
             await self._door.stop()
         for session in self._views.all():
             self.close_view(session.id, cause=CancelCause.STOPPING)
+        with suppress(StoreError):  # it has said so itself, and the next process finds what was left open
+            await self._store.flush()
         if self._own is not None:
             await asyncio.to_thread(self._own.close)
 

@@ -71,6 +71,7 @@ class Writer:
         self._problem: StoreError | None = None
         self._ended = False
         self._synchronous = Lasts.READS
+        self._said = ""
         self._thread = threading.Thread(target=self._serve, name=NAME, daemon=True)
         self._thread.start()
 
@@ -196,10 +197,11 @@ class Writer:
     def _look_around(self) -> None:
         try:
             self._each(self._connection)
+            self._said = ""
         except Exception as problem:  # noqa: BLE001 - it is tried again soon, and calls say by themselves what fails
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            logger.warning("%s: %s", self._path.name, problem)
+            if str(problem) != self._said:
+                logger.warning("%s: %s", self._path.name, problem)
+            self._said = str(problem)
 
 
 def _answer(question: _Question[object], connection: sqlite3.Connection) -> object:

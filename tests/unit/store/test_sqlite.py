@@ -17,9 +17,10 @@ import pytest
 
 from remit._base.clock import ManualClock
 from remit._base.limits import Limits
+from remit.store.failures import told
 from remit.store.owners import file_of
 from remit.store.schema import STEPS, VERSION, Step, check_version, migrate, version_of
-from remit.store.sqlite import SQLiteStore, StoreBroken, StoreError, StoreVersion, migrate_file
+from remit.store.sqlite import SQLiteStore, StoreBroken, StoreError, StoreLocked, StoreVersion, migrate_file
 from remit.store.sqlite_parts import CALLS, CONFIRMATIONS, DELEGATIONS, HANDOFFS, REVOCATIONS, SESSIONS, STANDING
 from remit.store.writer import Lasts
 from tests.unit.store.rows import BOT, asked, call, stands, step, taken_back, token, view
@@ -352,3 +353,54 @@ def test_what_is_no_store_is_named(tmp_path: Path) -> None:
         SQLiteStore(3)  # type: ignore[arg-type]
     assert not file_of(tmp_path / "text.db", "own_x").exists()
     assert locks(tmp_path) == []
+
+
+def test_a_file_that_is_locked_when_it_is_opened_leaves_nothing_behind(tmp_path: Path) -> None:
+    file = tmp_path / "state.db"
+    SQLiteStore(file).close()
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreLocked, match=r"state\.db is locked by another process"):
+            SQLiteStore(file, busy_s=0.01)
+        other.execute("ROLLBACK")
+    assert locks(tmp_path) == []
+    SQLiteStore(file).close()
+
+
+async def test_a_look_around_that_fails_is_said_once_and_made_up_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, tries = tmp_path / "state.db", threading.Semaphore(0)
+    with opened(file, poll_s=0.01, busy_s=0.001) as living:
+        with opened(file) as other:
+            await other.confirmations.put(asked())
+            holding = sqlite3.connect(file, isolation_level=None)
+            holding.execute("BEGIN IMMEDIATE")
+        looked = 'FROM "owners" WHERE "id" <>'
+        living._writer._connection.set_trace_callback(lambda sql: tries.release() if looked in sql else None)
+        for _ in range(4):
+            assert await asyncio.to_thread(tries.acquire, timeout=60)
+        holding.close()
+        said = [record.getMessage() for record in caplog.records if "locked" in record.getMessage()]
+        assert said == ["state.db: database is locked"]
+        done = threading.Event()
+        ended = 'DELETE FROM "owners"'
+        living._writer._connection.set_trace_callback(lambda sql: done.set() if ended in sql else None)
+        assert await asyncio.to_thread(done.wait, 60)
+        row = await living.confirmations.get("cnf_1")
+        assert row is not None and row.status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "text"),
+    [
+        (sqlite3.SQLITE_IOERR, StoreBroken, "cannot be read or written"),
+        (sqlite3.SQLITE_CANTOPEN, StoreBroken, "cannot be opened"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreLocked, "is locked"),
+    ],
+)
+def test_what_the_database_says_is_named_for_an_operator(code: int, kind: type[StoreError], text: str) -> None:
+    problem = sqlite3.OperationalError("some words")
+    problem.sqlite_errorcode = code
+    found = told(problem, Path("state.db"))
+    assert type(found) is kind and text in str(found)
