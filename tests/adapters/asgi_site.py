@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +14,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from remit import (
     Authority,
@@ -48,7 +50,6 @@ PAY: Final = "view:orders.list.pay"
 CANCEL: Final = "domain:orders.cancel"
 FIND: Final = "domain:orders.find"
 SCOPE: Final = ["view:**", "domain:**"]
-BROWSER: Final = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"}
 
 
 @dataclass
@@ -198,45 +199,51 @@ class Tab:
         self.id = id
         self.tab = tab
         self.view = site.views[-1]
-        self._stack = AsyncExitStack()
-        self._lines: AsyncIterator[str] | None = None
+        self._socket: ClientConnection | None = None
 
-    async def connect(self) -> int:
-        """Begin to read the stream; returns the status of its answer."""
+    async def connect(self, first: str | bytes | None = None, **headers: str) -> int:
+        """Open the socket and name the page; 200, or why not: the status of the upgrade, the code of the close."""
         await self.leave()
-        request = self.http.build_request("POST", "/remit/view", **asking(self.site, self.id, self.tab))
-        response = await self.http.send(request, stream=True)
-        self._stack.push_async_callback(response.aclose)
-        self._lines = response.aiter_lines()
-        if response.status_code == 200:
-            assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
-            assert await self._line() == ": open"
-        return response.status_code
+        usual = {"Origin": self.site.address, "Sec-Fetch-Site": "same-origin", "Cookie": f"account={self.account}"}
+        named = {name: value for name, value in {**usual, **headers}.items() if value}
+        host = named.pop("Host", "")
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                self._socket = await connect(
+                    f"ws://{host or self.site.address.removeprefix('http://')}/remit/view",
+                    host="127.0.0.1",
+                    port=int(self.site.address.rpartition(":")[2]),
+                    additional_headers=named,
+                    compression=None,
+                )
+        except InvalidStatus as refused:
+            return refused.response.status_code
+        if first != b"":
+            await self._socket.send(json.dumps({"view": self.id, "tab": self.tab}) if first is None else first)
+        told = await self.hears()
+        return 200 if told == ("open", {}) else int(told[1])
+
+    @property
+    def account(self) -> str:
+        """The value of the cookie that says who is signed in."""
+        return str(self.http.cookies["account"])
 
     async def leave(self) -> None:
-        """Stop reading, as a closed tab does."""
-        stack, self._stack = self._stack, AsyncExitStack()
-        await stack.aclose()
+        """Go, as a closed tab does."""
+        if self._socket is not None:
+            self._socket.transport.abort()
+            await self._socket.wait_closed()
+            self._socket = None
 
     async def hears(self) -> tuple[str, Any]:
-        """The next event; `("end", None)` when the stream has ended."""
-        name = ""
-        while (line := await self._line()) is not None:
-            if line.startswith("event: "):
-                name = line.removeprefix("event: ")
-            if line.startswith("data: "):
-                return name, json.loads(line.removeprefix("data: "))
-        return "end", None
-
-    async def _line(self) -> str | None:
-        assert self._lines is not None
-        async with asyncio.timeout(PATIENCE_S):
-            return await anext(self._lines, None)
-
-
-def asking(site: Site, id: str, tab: str | None = None) -> dict[str, Any]:
-    """The request of a page's script."""
-    return {"json": {"view": id, "tab": tab}, "headers": {**BROWSER, "Origin": site.address}}
+        """The next event; `("end", code)` when the socket has been closed."""
+        assert self._socket is not None
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                told = json.loads(await self._socket.recv())
+        except ConnectionClosed as closed:
+            return "end", 0 if closed.rcvd is None else closed.rcvd.code
+        return told.pop("event"), told
 
 
 def detail(outcome: Outcome, name: str) -> str:

@@ -1,6 +1,7 @@
 """The order desk, served by a thread of its own: what tests ask of it, of its people and of agents."""
 
 import asyncio
+import json
 import re
 import socket
 import threading
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 import httpx2
 import uvicorn
 from shop.app import Handles, create
+from websockets.sync.client import connect
 
 from remit.client import AsyncClient
 from remit.integrations.asgi import View
@@ -87,10 +89,12 @@ class Desk:
         """Have a page open in the block; gives its markup."""
         markup = self.get(path).text
         named = _found(r'name="remit-view" content="([^"]*)"', markup)
-        headers = {"Origin": self.base, "Content-Type": "application/json"}
-        with self.http.stream("POST", "/remit/view", json={"view": named}, headers=headers) as stream:
-            lines = stream.iter_lines()
-            assert stream.status_code == 200 and next(lines) == ": open"
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.http.cookies.jar)
+        address = f"{self.base.replace('http', 'ws', 1)}/remit/view"
+        headers = {"Origin": self.base, "Cookie": cookies}
+        with connect(address, additional_headers=headers, close_timeout=PATIENCE_S) as socket:
+            socket.send(json.dumps({"view": named}))
+            assert json.loads(socket.recv(PATIENCE_S)) == {"event": "open"}
             yield markup
 
     def part(self, path: str, markup: str) -> str:

@@ -1,4 +1,4 @@
-"""Work for a client over HTTP that ends when the client goes (SPEC 11.1, 14.1)."""
+"""Work for a client that ends when the client goes (SPEC 11.1, 14.1)."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -30,5 +30,5 @@ async def while_there(work: Coroutine[object, object, T], receive: Receive) -> T
 
 async def gone(receive: Receive) -> None:
     """Wait until the client has gone; what it still sends is nothing."""
-    while (await receive())["type"] != "http.disconnect":
+    while (await receive())["type"] not in {"http.disconnect", "websocket.disconnect"}:
         pass

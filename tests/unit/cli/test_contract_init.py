@@ -200,34 +200,30 @@ def test_the_lines_for_nicegui_serve_where_they_were_said_to_go(tmp_path: Path) 
 
 DRIVE = """
 async def drive() -> None:
-    sent = []
+    sent, left = [], asyncio.Event()
     async def send(message):
         sent.append(message)
-    def asked(method, path, body, *headers):
-        left = asyncio.Event()
-        told = [{"type": "http.request", "body": body}]
-        async def receive():
-            if told:
-                return told.pop()
-            await left.wait()
-            return {"type": "http.disconnect"}
-        scope = {
-            "type": "http", "method": method, "path": path, "query_string": b"", "session": {"name": "ada"},
-            "headers": [(b"host", b"localhost"), *headers], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-        }
-        return left, app(scope, receive, send)
-    await asked("GET", "/", b"")[1]
-    page = sent[-1]["body"].decode()
-    view = re.search('content="([^"]+)"', page).group(1)
-    headers = [(b"origin", b"http://localhost"), (b"content-type", b"application/json")]
-    left, stream = asked("POST", "/remit/view", json.dumps({"view": view}).encode(), *headers)
-    reading = asyncio.create_task(stream)
+    usual = {
+        "query_string": b"", "session": {"name": "ada"}, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+        "headers": [(b"host", b"localhost"), (b"origin", b"http://localhost")],
+    }
+    async def asked():
+        return {"type": "http.request"}
+    await app({"type": "http", "method": "GET", "path": "/", **usual}, asked, send)
+    view = re.search('content="([^"]+)"', sent[-1]["body"].decode()).group(1)
+    said = [{"type": "websocket.receive", "text": json.dumps({"view": view})}, {"type": "websocket.connect"}]
+    async def told():
+        if said:
+            return said.pop()
+        await left.wait()
+        return {"type": "websocket.disconnect"}
+    page = asyncio.create_task(app({"type": "websocket", "path": "/remit/view", **usual}, told, send))
     while not agents.views(Principal("ada")):
         await asyncio.sleep(0)
     agent = agents.views(Principal("ada"))[0].surface.connect(Consumer("copilot", kind="embedded"))
     print((await agent.call("view:home.page.readState")).output)
     left.set()
-    await reading
+    await page
     print(len(agents.views(Principal("ada"))))
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 
 from remit._contract.development import report
 from remit._model.consumer import Principal
 from remit._session.port import GatewayPort
 from remit._session.serving import check_not_served, guard, live_with, release_at_shutdown
-from remit.integrations.asgi.listening import SCRIPT, STREAM, Listening, script
+from remit.integrations.asgi.listening import SCRIPT, SOCKET, Listening, script
 from remit.integrations.asgi.pages import Pages
 from remit.integrations.asgi.signing import Login, SignIn
 from remit.integrations.asgi.view import View
@@ -53,7 +53,7 @@ def attach(app: Starlette, gateway: GatewayPort, *, login: Login, host: object =
         *gateway.door_routes(),
         *gateway.routes(agents._sign_in.of),
         Route(SCRIPT, script, methods=["GET"], name="remit-view-script"),
-        Route(STREAM, endpoint=agents._listening, name="remit-view"),
+        WebSocketRoute(SOCKET, agents._listening, name="remit-view"),
     ]
     guard(app, gateway)
     live_with(app, agents._start, agents._stop)
@@ -67,7 +67,7 @@ class Agents:
         self._gateway = gateway
         self._sign_in = sign_in
         self._pages = Pages(gateway, sign_in, host)
-        self._listening = Listening(gateway, self._pages)
+        self._listening = Listening(gateway, self._pages, sign_in)
 
     async def open_view(self, request: Request) -> View:
         """Start the view of the whole page that answers this request.
@@ -98,7 +98,7 @@ class Agents:
         return tuple(View(page, "") for page in self._pages.of(principal.key) if page.listener is not None)
 
     def stopping(self) -> None:
-        """Answer held calls and end streams, before the server drains; safe to call twice.
+        """Answer held calls and end what pages and agents hold open, before the server drains; safe to call twice.
 
         With uvicorn, as it is run from the command line or by `uvicorn.run`, that happens by itself.
         """

@@ -1,5 +1,6 @@
 """One page of one person: what it mounted, who looks at it, and what it is told (SPEC 14.1)."""
 
+import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -21,7 +22,7 @@ PREFIX: Final = "pag_"
 """Ids of pages: known to the page alone, in no address, result or log."""
 
 RECHECK_S: Final = 15.0
-"""Seconds after which an open stream asks an async login again; a plain one is asked every time."""
+"""Seconds after which an open page asks an async login again; a plain one is asked every time."""
 
 HEARD: Final = (
     EventType.INVOCATION_STARTED,
@@ -34,13 +35,14 @@ HEARD: Final = (
 class Page:
     """What the home keeps of a page from its building until its browser has left it.
 
-    `listener` is the stream that is the page's own now; another one, or None, and a stream has to end.
+    `listener` is the socket that is the page's own now; another one, or None, and a socket has to end.
     """
 
     def __init__(self, sign_in: SignIn, host: object, request: Request, person: Principal) -> None:
         self.id = new_id(PREFIX)
         self.owner = person.key
         self.closed = False
+        self.thread = threading.get_ident()
         self.tab: str | None = None
         self.listener: object = None
         self.timer: TimerHandle | None = None
@@ -142,7 +144,7 @@ class Page:
             self.timer = None
 
     def close(self) -> None:
-        """End its stream and what it listens to."""
+        """End its socket and what it listens to."""
         self.closed = True
         self.stop_waiting()
         self.listener = None

@@ -64,7 +64,7 @@ class Pages:
         return tuple(self._of.get(owner, {}).values())
 
     def connect(self, page: Page, tab: str | None) -> object:
-        """A stream of this page's browser begins: its view is open. Returns what tells the stream from another one."""
+        """A socket of this page's browser begins: its view is open. Returns what tells the socket from another one."""
         page.stop_waiting()
         for other in self.of(page.owner):
             # The same tab shows another page now, so nobody can see the old one any more.
@@ -80,7 +80,7 @@ class Pages:
         return listener
 
     def disconnect(self, page: Page, listener: object) -> None:
-        """A stream has ended; if it was the page's own, the page is away, and may come back."""
+        """A socket has ended; if it was the page's own, the page is away, and may come back."""
         if page.closed or page.listener is not listener:
             return
         page.listener = None
@@ -103,7 +103,7 @@ class Pages:
         self._count_later()
 
     def stopping(self) -> None:
-        """End every stream, so that the server may stop; the gateway closes the views."""
+        """End every socket, so that the server may stop; the gateway closes the views."""
         for page in tuple(self._pages.values()):
             page.stop_waiting()
             page.listener = None

@@ -15,7 +15,7 @@ class SignIn:
     """Asks the application's login function.
 
     A plain function is asked at every call of an agent. An async one cannot be awaited there: its last answer counts,
-    and it is asked again at every event of the page and, while its stream is open, every 15 seconds.
+    and it is asked again at every event of the page and, while its browser is there, every 15 seconds.
     """
 
     def __init__(self, login: Login) -> None:

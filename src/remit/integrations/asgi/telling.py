@@ -1,4 +1,4 @@
-"""What one page is yet to be told by its stream: which of its parts are old, and what waits for the person."""
+"""What one page is yet to be told: which of its parts are old, and what waits for the person."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,13 +7,12 @@ from typing import Final
 CHANGED: Final = "changed"
 HANDOFFS: Final = "handoffs"
 WAITING: Final = "waiting"
-GONE: Final = "gone"
 
 
 class Telling:
     """Messages of one page. Equal ones wait once, so a flood of calls is one message for each part it touched.
 
-    They outlive a stream: what happens in a gap is told when the browser is back.
+    They outlive a socket: what happens in a gap is told when the browser is back.
     """
 
     __slots__ = ("_untold", "_wake")
@@ -35,7 +34,7 @@ class Telling:
         self._put(WAITING, WAITING, {"count": count})
 
     def wake(self) -> None:
-        """Let every stream look what there is, and whether it is still the page's own."""
+        """Let every socket look what there is, and whether it is still the page's own."""
         self._wake.set()
 
     async def some(self, seconds: float) -> None:

@@ -1,12 +1,13 @@
-// Keeps a page and its view together: agents reach the view as long as this reads its stream, and no longer.
+// Keeps a page and its view together: agents reach the view as long as this holds its socket, and no longer.
 (() => {
   "use strict";
   const view = document.querySelector('meta[name="remit-view"]')?.content;
   if (!view) return;
-  const address = new URL("view", document.currentScript.src);
-  const decisions = new URL("confirmations", address);
-  const FIRST_MS = 500, MOST_MS = 5000;
-  let over = false, left = false, tries = 0, stream = null;
+  const decisions = new URL("confirmations", document.currentScript.src);
+  const address = new URL("view", decisions);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  const FIRST_MS = 500, MOST_MS = 5000, TRIES = 20, GONE = 4410;
+  let left = false, tries = 0, socket = null;
   // A page that the browser took out of its own store is an old one: what it named may have ended.
   let restored = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 
@@ -28,7 +29,7 @@
   function leave() {
     left = true;
     try { sessionStorage["remit-tab-left"] = "yes"; } catch { /* no store */ }
-    stream?.abort();
+    socket?.close();
   }
 
   function say(name) {
@@ -57,49 +58,28 @@
     box.append(link);
   }
 
-  function hear(part) {
-    const event = /^event: (.*)$/m.exec(part)?.[1];
-    if (!event) return;
-    const data = JSON.parse(/^data: (.*)$/m.exec(part)[1]);
-    if (event === "changed") say(`remit:${data.type}`);
-    if (event === "handoffs") say("remit-handoffs");
-    if (event === "waiting") show(data.count);
-    if (event === "gone") end();
+  function hear(message) {
+    tries = 0;
+    restored = false;
+    if (message.event === "changed") say(`remit:${message.type}`);
+    if (message.event === "handoffs") say("remit-handoffs");
+    if (message.event === "waiting") show(message.count);
   }
 
   function end() {
-    over = true;
     if (restored) location.reload();
     else say("remit-gone");
   }
 
-  async function listen() {
-    stream = new AbortController();
-    const answer = await fetch(address, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ view, tab }),
-      credentials: "same-origin",
-      cache: "no-store",
-      signal: stream.signal,
-    });
-    if (answer.status >= 400 && answer.status < 500) return end();
-    if (!answer.ok) throw new Error(String(answer.status));
-    tries = 0;
-    restored = false;
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let text = "", read = await reader.read(); !read.done; read = await reader.read()) {
-      const parts = (text + read.value).split("\n\n");
-      text = parts.pop();
-      parts.forEach(hear);
-    }
-  }
-
-  async function stay() {
-    while (!over && !left) {
-      try { await listen(); } catch { /* the connection is lost: try again */ }
-      if (!over && !left) await new Promise((go) => setTimeout(go, Math.min(FIRST_MS * 2 ** tries++, MOST_MS)));
-    }
+  function connect() {
+    const mine = socket = new WebSocket(address);
+    mine.onopen = () => mine.send(JSON.stringify({ view, tab }));
+    mine.onmessage = (message) => hear(JSON.parse(message.data));
+    mine.onclose = (closed) => {
+      if (left || mine !== socket) return;
+      if (closed.code === GONE || tries >= TRIES) end();
+      else setTimeout(connect, Math.min(FIRST_MS * 2 ** tries++, MOST_MS));
+    };
   }
 
   const tab = nameOfTab();
@@ -109,11 +89,11 @@
     left = false;
     restored = true;
     try { sessionStorage["remit-tab-left"] = "no"; } catch { /* no store */ }
-    stay();
+    connect();
   });
   document.body.addEventListener("htmx:configRequest", (event) => {
     const to = new URL(event.detail.path, location.href);
     if (to.origin === location.origin) event.detail.headers["Remit-View"] = view;
   });
-  stay();
+  connect();
 })();

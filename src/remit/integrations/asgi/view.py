@@ -37,7 +37,6 @@ class View:
     def __init__(self, page: Page | None, base: str) -> None:
         self._page = page
         self._base = base
-        self._thread = threading.get_ident()
 
     @property
     def surface(self) -> Surface:
@@ -82,7 +81,7 @@ class View:
             page.add(component, instance, mounted)
             return mounted
 
-        return mount() if threading.get_ident() == self._thread else page.surface.from_thread().run(mount)
+        return mount() if threading.get_ident() == page.thread else page.surface.from_thread().run(mount)
 
     def mounted(self, kind: type[C], instance: str = DEFAULT_INSTANCE) -> C:
         """The component of this class that is mounted here; 409 when there is none (any more)."""
