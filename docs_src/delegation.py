@@ -2,7 +2,7 @@
 
 from remit import Principal
 from remit.compiler import compile_app
-from remit.gateway import Gateway
+from remit.gateway import Gateway, Keys
 
 
 def issue(gateway: Gateway) -> str:
@@ -16,6 +16,10 @@ def hand_on(gateway: Gateway, token: str) -> str:
 
 def cut_off(gateway: Gateway, token: str) -> bool:
     return gateway.revoke(token, by="admin", why="the laptop is lost")
+
+
+def replace(keys: Keys, kid: str, secret: bytes) -> None:
+    keys.rotate(kid, secret)
 
 
 if __name__ == "__main__":

@@ -205,19 +205,20 @@ def check(office: Office) -> None:
 
 
 async def work(office: Office, seed: int, until: Callable[[int], bool]) -> None:
-    """All of them at once, each by a seed of its own."""
+    """All agents at once, each by a seed of its own; the people act now and then between two of their steps."""
 
     async def one(name: str, step: Callable[[random.Random], Any]) -> None:
         rng, done = random.Random(f"{seed} {name}"), 0
         while not until(done):
             await step(rng)
             done += 1
+            if office.rng.random() < 0.3:
+                await office.live()
 
     async with agents(office) as steps, asyncio.TaskGroup() as tasks:
         office.gave = {name: [] for name in steps}
         for name, step in steps.items():
             tasks.create_task(one(name, step))
-        tasks.create_task(one("people", lambda rng: office.live()))
 
 
 @asynccontextmanager

@@ -3,7 +3,8 @@
 import hmac
 import math
 import os
-from collections.abc import Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -32,6 +33,9 @@ from remit.store.protocol import DelegationStore, RevocationRow, RevocationStore
 _DEVELOPMENT: Final = "development"
 _PURPOSE: Final = b"remit: confirmation requests"
 VERIFIED: Final = 1_000
+SIGNED: Final = 10_000
+"""How many tokens are known by the key that signed them."""
+
 LEEWAY_S: Final = 5.0
 """How far the clock of whoever minted a token may be ahead; of its end nothing is given away."""
 
@@ -48,11 +52,13 @@ class Keys:
     HS256. Anything else, and an active key that cannot sign, is a `ValueError` that names the `kid`.
     """
 
-    __slots__ = ("_keys", "_signing", "active", "development")
+    __slots__ = ("_confirming", "_keys", "_listeners", "_signing", "active", "development")
 
     def __init__(self, active: str, keys: Mapping[str, Key | str]) -> None:
         check_by_kid("Keys", active, keys)
         self.development = False
+        self._confirming: ConfirmationKeys | None = None
+        self._listeners: list[weakref.WeakMethod[Callable[[frozenset[str]], None]]] = []
         self._keys = {kid: _key(kid, key) for kid, key in keys.items()}
         self.active = active
         signing = self._keys[active]
@@ -77,6 +83,37 @@ class Keys:
         keys.development = True
         return keys
 
+    def rotate(self, kid: str, key: Key | str) -> None:
+        """Sign with this key from now on, in every gateway that has these keys; the one before still verifies.
+
+        Every other one is dropped: what it signed is 401 from then on, and whoever has come with it is cut off as by
+        `Gateway.revoke`, with all that was narrowed from it. Confirmation requests follow, as `ConfirmationKeys.rotate`
+        says. Called in the loop that serves. A `kid` that is there already, and a key that cannot sign, is a ValueError
+        (SPEC 11.11).
+        """
+        signing = Keys(kid, {kid: key})._signing
+        if kid in self._keys:
+            raise ValueError(f"there is a key {kid!r} already")
+        dropped = frozenset(self._keys) - {self.active}
+        self._keys = {self.active: self._signing, kid: signing}
+        self.active, self._signing = kid, signing
+        if self._confirming is not None:
+            self._confirming.rotate(kid, self.derived(_PURPOSE)[kid])
+        for method in self._listeners:
+            if (told := method()) is not None:
+                told(dropped)
+
+    def on_rotation(self, listener: Callable[[frozenset[str]], None]) -> None:
+        """Tell a bound method which keys were dropped, as long as its object lives."""
+        self._listeners = [method for method in self._listeners if method() is not None]
+        self._listeners.append(weakref.WeakMethod(listener))
+
+    def confirming(self) -> ConfirmationKeys:
+        """What binds confirmation requests with secrets of these keys; it rotates with them."""
+        if self._confirming is None:
+            self._confirming = ConfirmationKeys(self.active, self.derived(_PURPOSE), development=self.development)
+        return self._confirming
+
     def derived(self, purpose: bytes) -> dict[str, bytes]:
         """A secret of 32 bytes for one purpose, of each key and under its `kid`; a public key gives none."""
         return {
@@ -96,8 +133,7 @@ class Keys:
         The key decides the algorithm, never the token. Times are not looked at here.
         """
         try:
-            kid = jwt.get_unverified_header(token).get("kid")
-            key = self._keys.get(kid) if isinstance(kid, str) else None
+            key = self._keys.get(kid_of(token) or "")
             if key is None:
                 return None
             return jwt.decode(
@@ -118,7 +154,7 @@ def for_confirmations(keys: Keys | None, *, durable: bool) -> ConfirmationKeys |
     DefinitionError: the store is durable, and no keys were given.
     """
     if keys is not None:
-        return ConfirmationKeys(keys.active, keys.derived(_PURPOSE), development=keys.development)
+        return keys.confirming()
     if durable:
         raise refuse_lasting("Gateway(store=…)", 'Gateway(…, keys=Keys("k1", {"k1": secret}))')
     return None
@@ -144,6 +180,9 @@ class Delegations:
         self._given: DelegationStore = MemoryDelegations(clock) if given is None else given
         # The signature of equal bytes stays valid; times are looked at with every request.
         self._verified: Bounded[tuple[str, ConsumerKind], Delegation] = Bounded(VERIFIED, limits.token_s, clock)
+        # Which key signed what has come here, by its id: it ends when that key is dropped.
+        self._signed: Bounded[str, str] = Bounded(SIGNED, None, clock)
+        keys.on_rotation(self._rotated)
 
     def mint(
         self,
@@ -222,6 +261,9 @@ class Delegations:
             if read is None:
                 raise ValueError(f"that is no token of this gateway, and no id of one ({GRANT}…)")
             id = read.jti
+        return self._end(id, by, why)
+
+    def _end(self, id: str, by: str, why: str) -> bool:
         now, known = self._clock.now(), self._given.get(id)
         if known is not None and datetime.fromisoformat(known.until) <= now:
             return False
@@ -264,7 +306,16 @@ class Delegations:
         if delegation is None or len(delegation.scope) > self._limits.scope_patterns:
             return None
         self._given.put(delegation.row())
+        self._signed.put(delegation.jti, kid_of(token) or "")
         return delegation
+
+    def _rotated(self, dropped: frozenset[str]) -> None:
+        """Forget what dropped keys vouched for, and cut off whoever has come with it."""
+        self._verified.clear()
+        for id, kid in self._signed.items():
+            if kid in dropped:
+                self._signed.pop(id)
+                self._end(id, "rotation", f"the key {kid} that signed it was dropped")
 
     def _few(self, scope: Scope) -> tuple[str, ...]:
         if len(scope.texts) > self._limits.scope_patterns:
@@ -276,6 +327,7 @@ class Delegations:
         if delegation is None:
             raise ValueError("no token can say this, and its own gateway would refuse it")
         self._given.put(delegation.row())
+        self._signed.put(delegation.jti, self._keys.active)
         return self._keys.sign(claims)
 
 
@@ -306,6 +358,15 @@ def _check_said(method: str, actor: object, ttl: object, session: object, now: f
         raise TypeError(f"{method}(session=…) is the id of a view, not {type(session).__name__}")
     if session is not None and not session.strip():
         raise ValueError(f"{method}(session=…) is empty: name a view by its id, or leave it out for all of them")
+
+
+def kid_of(token: str) -> str | None:
+    """Which key a token says that it was signed with; None for what is no token."""
+    try:
+        kid: object = jwt.get_unverified_header(token).get("kid")
+    except jwt.PyJWTError:
+        return None
+    return kid if isinstance(kid, str) else None
 
 
 def _algorithm(key: Key) -> str:
