@@ -3,8 +3,9 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,18 @@ class Safe(Component, type="safe"):
 
     def __init__(self) -> None:
         self.opened = 0
+        self.meanwhile: Callable[[], object] = int
 
     @action(confirmation="required", reversible=False)
     def unlock(self) -> int:
         """Open the safe."""
         self.opened += 1
+        self.meanwhile()
+        return self.opened
+
+    @action
+    def look(self) -> int:
+        """Look at it."""
         return self.opened
 
 
@@ -142,3 +150,42 @@ async def test_what_is_owed_is_written_by_itself_once_the_file_is_free(tmp_path:
         await store.flush()
     with kept(tmp_path) as again:
         assert again.suspensions.holds("x")
+
+
+@pytest.mark.requirement("15.1-a-store-that-fails-refuses")
+async def test_how_a_call_ended_is_written_when_the_store_is_well_again(tmp_path: Path) -> None:
+    with kept(tmp_path, busy_s=0.01) as store, closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        surface, safe = opened(store)
+        safe.meanwhile = partial(other.execute, "BEGIN IMMEDIATE")
+        id = await asked_for(surface)
+        await surface.confirmations.approve(id, ADA)
+        assert output(await surface.connect(AGENT).call(Safe.unlock, confirmation=id)) == 1
+        while not surface.audit(types=["fault"]):
+            await store.confirmations.get(id)  # behind what the call left to do
+        row = await store.confirmations.get(id)
+        assert row is not None and (row.status, row.outcome) == ("spent", "unknown")
+        other.execute("ROLLBACK")
+        safe.meanwhile = int
+        await asked_for(surface)
+        row = await store.confirmations.get(id)
+        assert row is not None and (row.status, row.outcome) == ("spent", "done")
+        surface.dispose()
+
+
+@pytest.mark.requirement("15.1-no-loop-waits-for-a-disk")
+async def test_a_slow_disk_holds_up_only_who_needs_it(tmp_path: Path) -> None:
+    gate = threading.Event()
+    with kept(tmp_path) as store:
+        surface, safe = opened(store)
+        id = await asked_for(surface)
+        await surface.confirmations.approve(id, ADA)
+        writing = asyncio.ensure_future(store._writer.ask(Lasts.SAFELY, lambda _: gate.wait(60)))
+        waiting = asyncio.ensure_future(surface.connect(AGENT).call(Safe.unlock, confirmation=id))
+        for _ in range(20):
+            assert output(await surface.connect(AGENT).call(Safe.look)) == 0
+        store.suspensions.set("x", True)
+        assert store.suspensions.holds("x") and not waiting.done() and not writing.done()
+        gate.set()
+        assert output(await waiting) == safe.opened == 1
+        await writing
+        surface.dispose()
