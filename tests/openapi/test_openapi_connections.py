@@ -2,7 +2,9 @@
 
 import asyncio
 import gzip
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -15,8 +17,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from remit import ManualClock
+from remit._base.clock import SystemClock
+from remit.procedures.errors import NoAnswer
 from remit.procedures.http.address import Origin, address_of
 from remit.procedures.http.connections import Broken, Connections, Reply, TooLate, Unreached
+from remit.procedures.http.sending import Outgoing, Sender
 from tests.behaviour.conftest import AGENT, failed, journal, output, turns
 from tests.openapi.raw import Handler, answering
 from tests.openapi.test_openapi_calls import catalogue_of, surface_over
@@ -110,19 +116,49 @@ async def whole(connections: Connections, url: str) -> bytes:
 
 @pytest.mark.requirement("10.4-no-answer-of-another-call")
 async def test_a_connection_that_is_idle_too_long_is_closed_and_one_too_many_is_not_kept() -> None:
-    for connections in (Connections(connect_s=5.0, kept_s=0.0), Connections(connect_s=5.0, kept=0)):
-        backend = Numbered()
-        async with answering(backend.serve) as url:
-            assert await whole(connections, url) == b'{"n":1}'
-            await backend.left.wait()
+    clock, backend = ManualClock(), Numbered()
+    connections = Connections(clock, connect_s=5.0)
+    async with answering(backend.serve) as url:
+        assert await whole(connections, url) == b'{"n":1}'
+        clock.advance(3.0)
+        assert await whole(connections, url) == b'{"n":2}'
+        clock.advance(3.0)
+        assert await whole(connections, url) == b'{"n":3}'
+        assert (backend.connections, backend.left.is_set()) == (1, False)
+        clock.advance(10.0)
+        await backend.left.wait()
+        assert await whole(connections, url) == b'{"n":4}'
+        assert backend.connections == 2
+        connections.close()
+    backend, connections = Numbered(), Connections(clock, connect_s=5.0, kept=0)
+    async with answering(backend.serve) as url:
+        assert await whole(connections, url) == b'{"n":1}'
+        await backend.left.wait()
+
+
+@pytest.mark.requirement("10.4-no-answer-of-another-call")
+async def test_of_several_idle_connections_each_is_closed_in_its_time() -> None:
+    clock, backend = ManualClock(), Numbered()
+    connections = Connections(clock, connect_s=5.0)
+    async with answering(backend.serve) as url:
+        async with asked(connections, url) as first:
             assert await whole(connections, url) == b'{"n":2}'
-            assert backend.connections == 2
-            connections.close()
+            clock.advance(4.0)
+            assert [chunk async for chunk in first.chunks] == [b'{"n":1}']
+        clock.advance(1.0)
+        await backend.left.wait()
+        assert await whole(connections, url) == b'{"n":3}'
+        assert backend.connections == 2
+        clock.advance(4.0)
+        backend.left.clear()
+        clock.advance(1.0)
+        await backend.left.wait()
+        connections.close()
 
 
 @pytest.mark.requirement("10.4-no-answer-of-another-call")
 async def test_an_answer_that_is_left_before_its_end_ends_its_connection() -> None:
-    backend, connections = Numbered(), Connections(connect_s=5.0)
+    backend, connections = Numbered(), Connections(SystemClock(), connect_s=5.0)
     async with answering(backend.serve) as url:
         async with asked(connections, url) as reply:
             assert reply.status == 200
@@ -133,7 +169,7 @@ async def test_an_answer_that_is_left_before_its_end_ends_its_connection() -> No
 
 @pytest.mark.requirement("10.4-no-answer")
 async def test_beyond_the_most_connections_a_call_waits_and_then_has_reached_nobody() -> None:
-    hasty, patient = Connections(connect_s=0.05, most=1), Connections(connect_s=5.0, most=1)
+    hasty, patient = (Connections(SystemClock(), connect_s=seconds, most=1) for seconds in (0.05, 5.0))
     backend = Numbered()
     async with answering(backend.serve) as url:
         async with asked(hasty, url):
@@ -145,6 +181,23 @@ async def test_beyond_the_most_connections_a_call_waits_and_then_has_reached_nob
             assert backend.requests == 2
         assert await waiting == b'{"n":3}'
         patient.close()
+
+
+@pytest.mark.requirement("10.4-no-answer")
+async def test_a_connection_that_is_reset_in_the_middle_of_a_body_without_an_end_is_no_whole_answer() -> None:
+    async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\nhalf")
+        await go.wait()
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    connections, go = Connections(SystemClock(), connect_s=5.0), asyncio.Event()
+    async with answering(reset) as url, asked(connections, url) as reply:
+        assert await anext(reply.chunks) == b"half"
+        go.set()
+        with pytest.raises(Broken):
+            await anext(reply.chunks)
 
 
 async def says(what: bytes) -> Handler:
@@ -167,7 +220,7 @@ async def says(what: bytes) -> Handler:
     ],
 )
 async def test_every_way_to_end_a_body_is_understood(said: bytes, body: bytes) -> None:
-    connections = Connections(connect_s=5.0)
+    connections = Connections(SystemClock(), connect_s=5.0)
     async with answering(await says(said)) as url:
         assert await whole(connections, url) == body
         connections.close()
@@ -188,7 +241,7 @@ async def test_every_way_to_end_a_body_is_understood(said: bytes, body: bytes) -
     ],
 )
 async def test_what_is_no_whole_answer_is_told_apart(said: bytes) -> None:
-    connections = Connections(connect_s=5.0)
+    connections = Connections(SystemClock(), connect_s=5.0)
     async with answering(await says(said)) as url:
         with pytest.raises(Broken):
             await whole(connections, url)
@@ -196,7 +249,7 @@ async def test_what_is_no_whole_answer_is_told_apart(said: bytes) -> None:
 
 @pytest.mark.requirement("10.4-no-answer")
 async def test_a_request_that_is_no_http_is_not_sent() -> None:
-    backend, connections = Numbered(), Connections(connect_s=5.0)
+    backend, connections = Numbered(), Connections(SystemClock(), connect_s=5.0)
     async with answering(backend.serve) as url:
         with pytest.raises(Unreached):
             async with connections.exchange(origin_of(url), "GET", b"/", [(b"host", b"a\nb")], None, None):
@@ -209,7 +262,7 @@ async def test_a_request_that_is_no_http_is_not_sent() -> None:
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a" * 70 + ".test"])
 async def test_a_name_that_leads_nowhere_is_no_connection(host: str) -> None:
     with pytest.raises(Unreached):
-        await whole(Connections(connect_s=5.0), f"http://{host}")
+        await whole(Connections(SystemClock(), connect_s=5.0), f"http://{host}")
 
 
 @pytest.mark.requirement("10.4-no-answer")
@@ -218,7 +271,7 @@ async def test_a_stream_that_falls_silent_is_too_late() -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf")
         await reader.read()
 
-    connections = Connections(connect_s=5.0)
+    connections = Connections(SystemClock(), connect_s=5.0)
     async with answering(begin) as url:
         with pytest.raises(TooLate):
             async with asked(connections, url, step_s=0.2) as reply:
@@ -238,7 +291,7 @@ async def test_a_backend_has_to_wait_while_nobody_reads() -> None:
         drained.set()
         await reader.read()
 
-    connections = Connections(connect_s=5.0)
+    connections = Connections(SystemClock(), connect_s=5.0)
     async with answering(flood) as url:
         async with asked(connections, url) as reply:
             for _ in range(1_000):
@@ -309,4 +362,22 @@ async def test_over_tls_only_a_backend_that_somebody_vouches_for_is_asked(
         async with surface_over(catalogue_of(url)) as surface:
             agent = surface.connect(AGENT)
             assert [output(await agent.call("domain:read", {"q": each})) for each in "ab"] == [{"n": 1}, {"n": 2}]
-    assert (backend.requests, backend.connections) == (2, 1)
+        connections = Connections(SystemClock(), connect_s=5.0, kept=0)
+        assert [await whole(connections, url) for _ in range(2)] == [b'{"n":3}', b'{"n":4}']
+    assert (backend.requests, backend.connections) == (4, 3)
+
+
+@pytest.mark.requirement("10.4-no-answer")
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"])
+async def test_a_stream_that_does_not_begin_or_falls_silent_is_told_as_too_late(said: bytes) -> None:
+    async def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(said)
+        await reader.read()
+
+    sender = Sender(None, SystemClock(), timeout_s=0.2)
+    outgoing = Outgoing(method="POST", target=b"/", headers=(), content=b"{}")
+    async with answering(begin) as url:
+        with pytest.raises(NoAnswer) as told:
+            async with sender.opened(origin_of(url), outgoing, []) as answer:
+                await anext(answer.chunks)
+        assert (told.value.status, str(told.value)) == (504, f"no answer from {url} in time")

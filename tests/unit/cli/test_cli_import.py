@@ -12,18 +12,21 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bench.backends import large_document
-from remit import Component
+from remit import Component, DefinitionError, Procedures
 from remit._contract.component import declaration_of
 from remit._contract.operation import record_of
 from remit._contract.reference import Reference
 from remit._contract.row import rows_of
+from remit._model.effects import Effect
 from remit.cli import main
-from remit.cli.offers import lines_of
+from remit.cli.offers import lines_of, unexposed_text
 from remit.cli.stubs import OPERATIONS, stubs_of, written
-from remit.compiler.backends import Backend, meet
+from remit.compiler.backends import Backend, joined, meet, settled
 from remit.compiler.extract import extract
 from remit.compiler.graph import load_graph
-from remit.procedures.openapi import OpenAPI
+from remit.procedures import Catalogue
+from remit.procedures.openapi import OpenAPI, Operation
+from remit.procedures.orpc import ORPC
 from tests.openapi.kinds import DOCUMENTS
 
 BACKEND = """
@@ -192,6 +195,110 @@ def test_a_reference_to_what_its_catalogue_refused_is_not_told_to_write_a_functi
     assert ran.exit_code != 0
     assert "its catalogue cannot list this operation: a file: files do not travel through agents" in ran.stderr
     assert "@backend.operation" not in ran.stderr
+
+
+OWN = '''
+from remit import Component, Procedures, observation
+from remit.procedures import Catalogue, Offer
+
+backend = Procedures()
+nothing = Procedures()
+
+@backend.operation("devices.count", effect="server-query")
+async def count_devices() -> int:
+    """How many there are."""
+    return 1
+
+class Own(Catalogue):
+    def get(self, name):
+        return backend.get("devices.count") if name == "devices.count" else None
+
+    def names(self):
+        return ()
+
+    def offers(self):
+        return (Offer(request="count", name="devices.count"), Offer(request="extra"))
+
+_1 = Own()
+
+class Page(Component, type="backend-1.imported"):
+    """A page."""
+
+    @observation
+    def seen(self) -> int:
+        """What is seen."""
+        return 1
+'''
+
+
+@pytest.mark.requirement("10.2-imports-compile")
+def test_a_catalogue_whose_variable_names_nothing_gets_a_component_all_the_same(tmp_path: Path) -> None:
+    project(tmp_path, document({}), app=OWN)
+    shown = run(tmp_path, "catalogue", "show")
+    assert "nothing  app.py:6  0 operations" in shown.stdout.splitlines()
+    nowhere = run(tmp_path, "catalogue", "import", "--backend", "_1", "--to", str(tmp_path / "none" / "imported.py"))
+    assert (nowhere.exit_code, nowhere.stderr.splitlines()[0]) == (
+        2,
+        "imported.py  cannot be written: No such file or directory",
+    )
+    extra = run(tmp_path, "catalogue", "import", "extra", "--backend", "_1")
+    assert (extra.exit_code, extra.stderr) == (1, "left out  extra is opted in where the catalogue is made\n")
+    file = tmp_path / "imported.py"
+    ran = run(tmp_path, "catalogue", "import", "--backend", "_1", "--to", str(file))
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert [line.split()[0] for line in ran.stdout.splitlines()] == ["wrote", "then"]
+    assert 'class Backend1Imported(Component, type="backend-1.imported-2", headless=True):' in file.read_text("utf-8")
+    assert unexposed_text([]) == ""
+
+
+def upload(**more: object) -> dict[str, Any]:
+    files = {"schema": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}}
+    body = {"content": {"multipart/form-data": files}}
+    return {"requestBody": body, "responses": {"204": {"description": ""}}, **more}
+
+
+@pytest.mark.requirement("10.2-imports-compile")
+def test_what_could_be_listed_is_found_by_trying_and_nothing_is_listed_by_it() -> None:
+    paths = {"/done": {"post": {"responses": {"204": {"description": "done"}}}}, "/upload": {"post": upload()}}
+    contract = {name: {"~orpc": {"route": {"method": "POST", "path": f"/{name}"}}} for name in ("done", "upload")}
+    documents: tuple[tuple[Catalogue, str, str], ...] = (
+        (OpenAPI(document(paths), base_url="http://h.test", expose={}), "POST /done", "POST /upload"),
+        (
+            ORPC(contract, document=document(paths), form="openapi", base_url="http://h.test", expose={}),
+            "done",
+            "upload",
+        ),
+    )
+    for catalogue, done, refused in documents:
+        tried = catalogue.tried(done)
+        assert tried is not None and tried.effect is Effect.DESTRUCTIVE
+        with pytest.raises(DefinitionError, match="file"):
+            catalogue.tried(refused)
+        assert catalogue.names() == () and dict(catalogue.refused()) == {}
+        assert [each.unfit is None for each in meet(catalogue, [], trying=True).operations] == [True, False]
+        assert [each.unfit for each in meet(catalogue, []).operations] == [None, None]
+    assert Procedures().tried("anything") is None
+
+
+@pytest.mark.requirement("10.2-every-catalogue-offers")
+def test_what_no_offer_has_is_met_all_the_same_and_what_cannot_be_shown_is_not_written() -> None:
+    described = document({"/upload": {"post": upload()}, "/a\u202eb": {"post": upload(summary="Odd")}})
+    expose = {
+        "first": Operation("POST /upload", effect="destructive"),
+        "second": Operation("POST /upload", effect="destructive"),
+        "gone": Operation("POST /gone", effect="destructive"),
+    }
+    met = meet(OpenAPI(described, base_url="http://h.test", expose=expose), [("backend.py", "fleet")], trying=True)
+    told = {each.offer.name: (each.offer.request, each.offer.refused is None, each.unfit) for each in met.operations}
+    assert told == {
+        "second": ("POST /upload", False, None),
+        None: ("POST /ab", True, "its name is too long, or holds what cannot be shown"),
+        "first": ("", False, None),
+        "gone": ("", False, None),
+    }
+    nowhere = settled(met, load_graph(Path(), [], ()))
+    assert nowhere.place == "backend.py"
+    assert joined([nowhere, nowhere]) == (nowhere,)
 
 
 NAMES = st.lists(

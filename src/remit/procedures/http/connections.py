@@ -14,6 +14,7 @@ from typing import Final, TypeAlias, cast
 import h11
 import httpx2
 
+from remit._base.clock import Clock, TimerHandle
 from remit.procedures.http.address import Origin
 
 Heads: TypeAlias = list[tuple[bytes, bytes]]
@@ -69,7 +70,6 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_BYTES)
-        self._transport: asyncio.Transport | None = None
         self._got = bytearray()
         self._waiter: asyncio.Future[None] | None = None
         self._asked = self._read = self._over = self._paused = False
@@ -77,7 +77,7 @@ class Connection(asyncio.Protocol):
         self.idle_since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the loop."""
+        """Called by the loop, before anybody has the connection."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         self._got += data
-        if len(self._got) > _AHEAD_BYTES and not self._paused and self._transport is not None:
+        if len(self._got) > _AHEAD_BYTES and not self._paused:
             self._paused = True
             self._transport.pause_reading()
         self._wake()
@@ -104,13 +104,12 @@ class Connection(asyncio.Protocol):
     @property
     def is_open(self) -> bool:
         """False once either side has ended it."""
-        return not self._over and self._transport is not None and not self._transport.is_closing()
+        return not self._over and not self._transport.is_closing()
 
     def close(self) -> None:
         """End it at once, whatever is under way."""
         self._over = True
-        if self._transport is not None:
-            self._transport.abort()
+        self._transport.abort()
         self._wake()
 
     async def ask(
@@ -120,7 +119,6 @@ class Connection(asyncio.Protocol):
 
         Unreached when it cannot be written, Broken when no head comes, TooLate when no part of it does in `step_s`.
         """
-        assert self._transport is not None
         try:
             parts = [self._http.send(h11.Request(method=method, target=target, headers=heads))]
             parts += [self._http.send(h11.Data(data=content))] if content else []
@@ -129,24 +127,17 @@ class Connection(asyncio.Protocol):
             raise Unreached(str(problem)) from problem
         self._asked = True
         self._transport.write(b"".join(part for part in parts if part))
-        while True:
-            event = await self._event(step_s)
-            if isinstance(event, h11.Response):
-                return event.status_code, list(event.headers)
-            if not isinstance(event, h11.InformationalResponse):
-                raise Broken("no answer")
+        while isinstance(event := await self._event(step_s), h11.InformationalResponse):
+            pass
+        assert isinstance(event, h11.Response)  # anything else here is an error of the other side
+        return event.status_code, list(event.headers)
 
     async def chunks(self, step_s: float | None) -> AsyncGenerator[bytes]:
         """The body as it comes. Broken and TooLate as of `ask`."""
-        while True:
-            event = await self._event(step_s)
-            if isinstance(event, h11.Data):
-                yield bytes(event.data)
-            elif isinstance(event, h11.EndOfMessage):
-                self._read = True
-                return
-            else:
-                raise Broken("half an answer")
+        while isinstance(event := await self._event(step_s), h11.Data):
+            yield bytes(event.data)
+        assert isinstance(event, h11.EndOfMessage)
+        self._read = True
 
     def is_free(self) -> bool:
         """Whether another request may follow: the answer was read, nothing else came with it, and both sides go on."""
@@ -184,7 +175,7 @@ class Connection(asyncio.Protocol):
             raise Broken(str(self._failed)) from self._failed
         self._http.receive_data(bytes(self._got))  # nothing means the end
         self._got.clear()
-        if self._paused and self.is_open and self._transport is not None:
+        if self._paused and self.is_open:
             self._paused = False
             self._transport.resume_reading()
 
@@ -194,17 +185,17 @@ class Connection(asyncio.Protocol):
 
 
 class Connections:
-    """The connections of one loop: at most `most`, of which `kept` idle ones are used again within `kept_s`."""
+    """The connections of one loop: at most `most`, of which `kept` idle ones are used again within five seconds."""
 
-    def __init__(self, *, connect_s: float, most: int = _MOST, kept: int = _KEPT, kept_s: float = _KEPT_S) -> None:
+    def __init__(self, clock: Clock, *, connect_s: float, most: int = _MOST, kept: int = _KEPT) -> None:
+        self._clock = clock
         self._connect_s = connect_s
         self._most = most
         self._kept = kept
-        self._kept_s = kept_s
         self._idle: dict[Origin, list[Connection]] = {}
         self._places = asyncio.Semaphore(most)
         self._tls: ssl.SSLContext | None = None
-        self._sweeping: asyncio.TimerHandle | None = None
+        self._sweeping: TimerHandle | None = None
 
     @asynccontextmanager
     async def exchange(
@@ -241,7 +232,7 @@ class Connections:
 
     def _taken(self, origin: Origin) -> Connection | None:
         idle = self._idle.get(origin)
-        oldest = asyncio.get_running_loop().time() - self._kept_s
+        oldest = self._clock.monotonic() - _KEPT_S
         while idle:
             connection = idle.pop()
             if connection.is_open and connection.idle_since > oldest:
@@ -269,18 +260,16 @@ class Connections:
         if not connection.is_free() or sum(map(len, self._idle.values())) >= self._kept:
             connection.close()
             return
-        loop = asyncio.get_running_loop()
-        connection.idle_since = loop.time()
+        connection.idle_since = self._clock.monotonic()
         self._idle.setdefault(origin, []).append(connection)
         if self._sweeping is None:
-            self._sweeping = loop.call_later(self._kept_s, self._sweep)
+            self._sweeping = self._clock.call_later(_KEPT_S, self._sweep)
 
     def _sweep(self) -> None:
         self._sweeping = None
-        loop = asyncio.get_running_loop()
-        self._keep_since(loop.time() - self._kept_s)
+        self._keep_since(self._clock.monotonic() - _KEPT_S)
         if self._idle:
-            self._sweeping = loop.call_later(self._kept_s, self._sweep)
+            self._sweeping = self._clock.call_later(_KEPT_S, self._sweep)
 
     def _keep_since(self, oldest: float) -> None:
         """Close every idle connection that is not younger."""

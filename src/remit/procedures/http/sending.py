@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import httpx2
 
 from remit._base.boundary import TooLarge
+from remit._base.clock import Clock
 from remit.procedures.errors import BackendError, NoAnswer, NotSent
 from remit.procedures.http.address import PORTS, Origin, origin_of
 from remit.procedures.http.connections import Broken, Connections, Heads, Reply, TooLate, Unreached
@@ -65,8 +66,9 @@ class Opened:
 class Sender:
     """Sends requests over HTTP, or to an application in this process when there is one."""
 
-    def __init__(self, app: App | None, *, timeout_s: float) -> None:
+    def __init__(self, app: App | None, clock: Clock, *, timeout_s: float) -> None:
         self._in_process = None if app is None else InProcess(app)
+        self._clock = clock
         self._timeout_s = timeout_s
         # Less than the whole, so that a connection that does not come about is known to be just that.
         self._connect_s = min(_CONNECT_S, timeout_s / 2)
@@ -148,7 +150,7 @@ class Sender:
         loop = asyncio.get_running_loop()
         connections = self._of_loop.get(loop)
         if connections is None:
-            self._of_loop[loop] = connections = Connections(connect_s=self._connect_s)
+            self._of_loop[loop] = connections = Connections(self._clock, connect_s=self._connect_s)
         return connections
 
 

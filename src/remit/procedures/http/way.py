@@ -138,7 +138,7 @@ def way_of(said: Said) -> Way:
     fixed = None if callable(base_url) else _address(base_url, said.subject, said.place)
     header = said.idempotency_header
     return Way(
-        sender=Sender(said.app, timeout_s=said.timeout_s),
+        sender=Sender(said.app, clock, timeout_s=said.timeout_s),
         circuit=Circuit(clock, failures=said.circuit_failures, pause_s=said.circuit_pause_s),
         clock=clock,
         fixed=fixed,
