@@ -310,6 +310,25 @@ async def test_open_pages_do_not_hold_the_server_back() -> None:
         assert await page.connect() == 403
 
 
+@pytest.mark.requirement("14.1-a-rendered-page-is-its-persons")
+async def test_a_browser_that_goes_before_it_names_its_page_is_told_nothing() -> None:
+    procedures, app = backend(), Starlette()
+    attach(app, Gateway(authority_of(procedures), procedures=procedures), login=lambda request: ADA)
+    said: list[Any] = [{"type": "websocket.disconnect", "code": 1006}, {"type": "websocket.connect"}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return said.pop()
+
+    async def send(message: Any) -> None:
+        sent.append(message["type"])
+
+    headers = [(b"host", b"localhost"), (b"origin", b"http://localhost")]
+    scope = {"type": "websocket", "path": "/remit/view", "query_string": b"", "headers": headers, "scheme": "ws"}
+    await app(scope, receive, send)
+    assert sent == ["websocket.accept"] and said == []
+
+
 @pytest.mark.requirement("14.1-attach-is-judged")
 def test_attach_says_what_it_takes() -> None:
     procedures = backend()

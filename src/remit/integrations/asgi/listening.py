@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -63,20 +64,19 @@ class Listening:
         if self._stopping or _foreign(request) or await self._sign_in.now(request) is None:
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             return
-        await send({"type": "websocket.accept"})
-        named = await self._first(receive)
-        page = self._pages.get(str(named.get("view")))
-        if page is None or not await page.heard_from(request):
-            await send({"type": "websocket.close", "code": GONE})
-            return
-        await self._serve(page, _tab(named.get("tab")), receive, send)
+        with suppress(Left, OSError):  # nobody is there who would hear of anything
+            await send({"type": "websocket.accept"})
+            named = await self._first(receive)
+            page = self._pages.get(str(named.get("view")))
+            if page is None or not await page.heard_from(request):
+                await send({"type": "websocket.close", "code": GONE})
+            else:
+                await self._serve(page, _tab(named.get("tab")), receive, send)
 
     async def _serve(self, page: Page, tab: str | None, receive: Receive, send: Send) -> None:
         listener = self._pages.connect(page, tab)
         try:
             await while_there(self._tell(page, listener, send), receive)
-        except (Left, OSError):
-            pass  # nobody is there who would hear of anything
         finally:
             self._pages.disconnect(page, listener)
 
@@ -84,9 +84,12 @@ class Listening:
         """What the first message says; nothing when it does not come soon, or is none of ours."""
         try:
             async with asyncio.timeout(self._gateway.limits.admission_s):
-                text = (await receive()).get("text")
+                message = await receive()
         except TimeoutError:
             return {}
+        if message["type"] == "websocket.disconnect":
+            raise Left
+        text = message.get("text")
         if not isinstance(text, str) or len(text) > FIRST_CHARACTERS:
             return {}
         try:
