@@ -39,6 +39,11 @@ async def approve_for_the_session(surface: Surface, person: Decider) -> None:
             await surface.confirmations.approve(request.id, person, digest=request.digest, standing=("note",))
 
 
+def trust_again(surface: Surface, person: Decider) -> None:
+    for read in surface.confirmations.untrusted(person):  # who, what told it, when
+        surface.confirmations.clear_untrusted(read.consumer, person)
+
+
 def failed(outcome: Outcome) -> AgentError:
     assert isinstance(outcome, Failed)
     return outcome.error
@@ -68,6 +73,7 @@ async def main() -> None:
         (request,) = [each for each in surface.confirmations.pending() if each.withheld]
         assert "sk-1" not in str(request)
     await draw_anew(surface, agent, OrderList())
+    trust_again(surface, Decider("operator"))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from remit._model.request_view import CancelCause, ConfirmationStatus, Confirmat
 from remit._model.retry import Retry
 from remit._model.standing import StandingApproval, StandingOffer
 from remit._model.trace import Trace
+from remit._model.untrusted_read import UntrustedRead
 from remit._policy.guard import Accept, Candidate, Reject, Restrict
 from remit._surface.connection import Connection
 from remit._surface.from_thread import SurfaceFromThread
@@ -98,6 +99,7 @@ __all__ = [
     "SurfaceFromThread",
     "Trace",
     "Unavailable",
+    "UntrustedRead",
     "action",
     "key",
     "observation",

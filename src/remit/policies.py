@@ -1,7 +1,7 @@
 """Policies: the base class for your own, its answers, and the built-in ones (SPEC 5)."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from remit._model.consumer import ConsumerKind
@@ -10,6 +10,7 @@ from remit._policy.context import Counter, PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
 from remit._policy.meters import StoreUnavailable
 from remit._policy.policy import Policy, at_once, quick
+from remit._policy.untrusted import AFTER_UNTRUSTED, NETWORK_DOORS, asks
 from remit.errors import ErrorCode
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "RequireConfirmation",
     "ReviewContext",
     "StoreUnavailable",
+    "after_untrusted",
     "authenticated",
     "environment",
     "only_doors",
@@ -153,6 +155,20 @@ def require_confirmation(*, when: Callable[[ReviewContext], bool] | None = None,
     if when is not None and (not callable(when) or inspect.iscoroutinefunction(when)):
         raise TypeError("require_confirmation(when=…) is a synchronous function of the ReviewContext")
     return _RequireConfirmation(when, summary)
+
+
+def after_untrusted(*, doors: Iterable[ConsumerKind | str] = NETWORK_DOORS) -> Policy:
+    """After an agent read text from outside, `optional` asks a person, and approvals for the session do not count.
+
+    It holds at these `doors`, for the rest of the session or until a person clears the agent
+    (`surface.confirmations.clear_untrusted`). Every surface has it by itself, at the network doors; one among the
+    policies of a surface stands in its place: `after_untrusted(doors=("mcp", "embedded"))`, and with `doors=()` nothing
+    at all. Over a component or a capability it holds besides (SPEC 11.15, 5.5).
+    """
+    if isinstance(doors, str) or not isinstance(doors, Iterable):
+        raise TypeError(f"after_untrusted(doors=…) is a collection of doors, not {doors!r:.80}")
+    given = tuple(doors)
+    return _AfterUntrusted(_members(ConsumerKind, given, "after_untrusted") if given else ())
 
 
 class _Authenticated(Policy, name="authenticated"):
@@ -298,6 +314,19 @@ class _RequireConfirmation(Policy, name="require-confirmation"):
 
     async def review(self, ctx: ReviewContext) -> RequireConfirmation | None:
         return self._asked if self._when is None or self._when(ctx) else None
+
+
+class _AfterUntrusted(Policy, name=AFTER_UNTRUSTED):
+    def __init__(self, doors: tuple[ConsumerKind, ...]) -> None:
+        if doors != NETWORK_DOORS:
+            self.name = f"{AFTER_UNTRUSTED}:{','.join(doors) or 'off'}"
+        self._doors = frozenset(door.value for door in doors)
+
+    async def review(self, ctx: ReviewContext) -> RequireConfirmation | None:
+        capability = ctx.capability
+        if capability is None or ctx.door not in self._doors or not asks(capability.confirmation):
+            return None
+        return RequireConfirmation() if ctx.read_untrusted else None
 
 
 _EXPOSE = Expose()

@@ -15,6 +15,7 @@ from remit._confirmation.desk import Desk, Enter
 from remit._confirmation.earlier import Earlier
 from remit._confirmation.keys import ConfirmationKeys
 from remit._confirmation.moving import Moving, Place
+from remit._confirmation.outside import Outside
 from remit._confirmation.request import Ask, DecideFn, RequestRecord, Signed, signed
 from remit._confirmation.standing import DeciderNow, Standings
 from remit._journal.audit import AuditLog
@@ -38,7 +39,7 @@ class Broker:
     raises; without it the audit does.
     """
 
-    __slots__ = ("_clock", "_desk", "_keys", "_limits", "confirmations", "earlier", "moving", "standings")
+    __slots__ = ("_clock", "_desk", "_keys", "_limits", "confirmations", "earlier", "moving", "outside", "standings")
 
     def __init__(  # noqa: PLR0913 - the wiring of one owner of state
         self,
@@ -60,6 +61,8 @@ class Broker:
         self._keys = keys
         self.standings = Standings(clock, limits, audit, decider_now, standing)
         """What people approved for the session."""
+        self.outside = Outside(clock, audit)
+        """Who has read text from outside."""
         self._desk = Desk(
             store,
             clock,
@@ -76,7 +79,7 @@ class Broker:
         """What waits for the next mount of a part of the view."""
         self.earlier = Earlier(store)
         """What the store knows of requests that are not held here."""
-        self.confirmations = Confirmations(self._desk)
+        self.confirmations = Confirmations(self._desk, self.outside)
         """The host's side: the only one that decides."""
 
     @property

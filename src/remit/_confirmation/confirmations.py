@@ -3,12 +3,14 @@
 from collections.abc import Callable, Collection
 
 from remit._confirmation.desk import Desk
+from remit._confirmation.outside import Outside
 from remit._confirmation.refusals import UnknownRequest, WrongDigest
 from remit._confirmation.request import RequestRecord, check_fields, check_reason
 from remit._model.consumer import ConsumerKey, Decider, check_decider
 from remit._model.ids import check_id
 from remit._model.request_view import ConfirmationStatus, ConfirmationView
 from remit._model.standing import StandingApproval
+from remit._model.untrusted_read import UntrustedRead
 
 
 class Confirmations:
@@ -19,10 +21,11 @@ class Confirmations:
     `WrongDigest` (a `ValueError`), and a `TypeError` for who is no `Decider`. After each of them nothing has changed.
     """
 
-    __slots__ = ("_desk",)
+    __slots__ = ("_desk", "_outside")
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, outside: Outside) -> None:
         self._desk = desk
+        self._outside = outside
 
     def pending(self, decider: Decider | None = None) -> tuple[ConfirmationView, ...]:
         """What waits for an answer, oldest first; with `decider` only what that person may decide."""
@@ -84,6 +87,24 @@ class Confirmations:
         check_id(id, "a standing approval")
         check_decider(decider, needed=True)
         self._desk.standings.revoke(id, decider)
+
+    def untrusted(self, decider: Decider | None = None) -> tuple[UntrustedRead, ...]:
+        """The agents that have read text from outside since a person last cleared them, each by its first read.
+
+        With `decider` only those that this person may clear (SPEC 11.15).
+        """
+        check_decider(decider)
+        return self._outside.reads(decider)
+
+    def clear_untrusted(self, consumer: str, decider: Decider) -> bool:
+        """Say that this agent may be trusted again, as of its next call; False when it had read nothing from outside.
+
+        `consumer` is the id as `untrusted` tells it, `decider` the principal, else `NotTheDecider`; call it for a
+        person who has seen what the agent did, never for an agent. The next such text counts again (SPEC 11.15).
+        """
+        check_id(consumer, "a consumer")
+        check_decider(decider, needed=True)
+        return self._outside.clear(consumer, decider)
 
     async def wait(self, id: str) -> ConfirmationStatus:
         """Wait until the request is no longer pending; return what became of it."""

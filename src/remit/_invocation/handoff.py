@@ -65,7 +65,12 @@ def standing(desk: HandoffDesk, handoff_id: object, viewer: Viewer) -> HandoffSt
     if viewer.expired or viewer.site.suspended.has_consumer(consumer.key):
         return None
     plan = record.asked.plan
-    return record.state() if may_reach(plan.id, record.asked.place, viewer, plan.doors) else None
+    if not may_reach(plan.id, record.asked.place, viewer, plan.doors):
+        return None
+    state = record.state()
+    if state.untrusted and state.data is not None:
+        viewer.site.outside.read(consumer, plan.id, viewer.principal)
+    return state
 
 
 def _asked(call: Call, part: Part) -> Handing:

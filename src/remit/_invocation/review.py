@@ -11,7 +11,9 @@ from remit._model.consumer import Consumer
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation, Effect, unsure
 from remit._model.pattern import Patterns
+from remit._policy.chain import Vote
 from remit._policy.decision import Deny, Required
+from remit._policy.untrusted import AFTER_UNTRUSTED, asks
 from remit.errors import ErrorCode, Refusal, not_authorized
 
 
@@ -50,10 +52,27 @@ def _decide(call: Call, decision: Deny | Required | None) -> None:
         case Required():
             call.confirmation_needed = decision
         case None:
+            wary = after_untrusted(call)
             if needs_person(call.live.plan.descriptor, call.consumer):
-                call.confirmation_needed = Required(standing=may_stand(call.live.plan, call.consumer))
+                call.confirmation_needed = Required(standing=not wary and may_stand(call.live.plan, call.consumer))
+            elif wary:
+                call.confirmation_needed = Required()
         case _:
             assert_never(decision)
+
+
+def after_untrusted(call: Call) -> bool:
+    """Whether a fresh decision is needed because this agent has read text from outside (SPEC 11.15).
+
+    This is the built-in policy `after_untrusted` at the doors where a surface has it by itself; its vote is journalled.
+    """
+    outside = call.sight.site.outside
+    if not asks(call.live.plan.descriptor.confirmation) or not outside.has(call.consumer):
+        return False
+    if call.consumer.kind.value not in outside.doors:
+        return False
+    call.votes = (*call.votes, Vote(AFTER_UNTRUSTED, "review", "require-confirmation"))
+    return True
 
 
 def needs_person(descriptor: Descriptor, consumer: Consumer) -> bool:

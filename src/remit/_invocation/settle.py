@@ -26,7 +26,7 @@ from remit._model.payload import Payload, PayloadPart, PayloadReader
 from remit._registry.entered import Entered, Raised
 from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
-from remit.errors import AgentError, Happened, Refusal, execution_failed, timeout
+from remit.errors import AgentError, ErrorCode, Happened, Refusal, execution_failed, timeout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,8 @@ class Part:
 
 
 _NOTHING: Final = Kept()
+_BACKENDS_WORDS: Final = frozenset({"declared", "server_approval"})
+"""Details of a refusal in which a backend says something of its own (SPEC 3.14, 10.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
         part.settled(call.evidence, happened)
     if call.recorded and part.lasting is not None:
         part.errand(part.lasting.settled(call, stored=stored))
+    _note_reading(call, call.outcome)
     if not call.joined:  # who leaves a join says nothing of the call that goes on under the same id
         _tell(call, error, part)
     _journal(call, error, part, reason, happened)
@@ -168,6 +171,22 @@ def _named(call: Call) -> str | None:
 def repeat(call: Call, outcome: Outcome) -> None:
     """Answer a repeat with the outcome of the call it repeats; nothing more happens, so nothing more is written."""
     call.outcome = outcome
+    _note_reading(call, outcome)
+
+
+def _note_reading(call: Call, outcome: Outcome) -> None:
+    """Remember that this agent is given text from outside: a marked output, or a backend's own words (SPEC 11.15)."""
+    if call.bound is None:
+        return
+    plan = call.bound.plan
+    if isinstance(outcome, Ok):
+        reads = bool(outcome.untrusted) and outcome.output is not None
+    else:
+        issues = call.running and outcome.error.code is ErrorCode.INVALID_INPUT
+        reads = plan.operation is not None and (issues or not _BACKENDS_WORDS.isdisjoint(outcome.error.details))
+    if reads:
+        viewer = call.sight
+        viewer.site.outside.read(call.consumer, plan.descriptor.id, viewer.principal)
 
 
 def late(call: Call, error: AgentError | None, part: Part, cause: BaseException | None) -> None:

@@ -40,6 +40,7 @@ class AuditType(StrEnum):
     REVOCATION = "revocation"
     STANDING = "standing"
     HANDOFF = "handoff"
+    UNTRUSTED = "untrusted"
     FAULT = "fault"
     SLOW = "slow"
 
@@ -77,10 +78,9 @@ class AuditEntry:
     `time` is ISO 8601 UTC; durations are milliseconds, None where the step was not reached. `code` is what the agent
     was told, `status` what became of an approval, a handoff, a mount, a suspension or a grant, `why` the true reason
     (of a hidden capability, too), `cause` the stack of an unknown exception. `repairs` names the places of the input
-    where text was read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at `full` only,
-    as the redactor left them, when each has at most 8,192 canonical bytes and the journal still has room; `payload`
-    says whether they are, `dropped` why something is not. `component` and `instance` stand in entries of
-    registrations, which others name. `traceparent` is the span a call was made in, `linked` if that is from outside.
+    that were read as something else, and by which rule (SPEC 6.12). `input` and `output` are there at `full` only, as
+    redacted, up to 8,192 canonical bytes each, while the journal has room; `payload` says whether, `dropped` why not.
+    Entries of registrations have `component` and `instance`. `traceparent` is a call's span, `linked` from outside.
     """
 
     sequence: int

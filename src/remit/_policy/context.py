@@ -1,6 +1,6 @@
 """What a policy is told: who asks, for what, when; and counters that live longer than one call (SPEC 5.5)."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -93,10 +93,11 @@ class PolicyContext(ReadContext):
 
     `principal` is None when nobody is signed in. `host` is the application's own value. `capability` and `instance` are
     None when a made-up id was asked for, so that meters count it like a real one (SPEC 4.7). `door` is the kind of the
-    consumer. There is no input here, by type (SPEC 5.2).
+    consumer, `read_untrusted` says whether the agent has read text from outside. There is no input here, by type (SPEC
+    5.2).
     """
 
-    __slots__ = ("_charges", "_counters", "_within_s")
+    __slots__ = ("_charges", "_counters", "_outside", "_within_s")
 
     def __init__(  # noqa: PLR0913 - one keyword a fact; built on every call, so no dataclass with slow frozen fields
         self,
@@ -110,6 +111,7 @@ class PolicyContext(ReadContext):
         door: str,
         counters: Counters | None = None,
         charges: bool = True,
+        outside: Callable[[Consumer], bool] | None = None,
     ) -> None:
         self.principal = principal
         self.consumer = consumer
@@ -120,6 +122,12 @@ class PolicyContext(ReadContext):
         self.door = door
         self._counters = counters
         self._charges = charges
+        self._outside = outside
+
+    @property
+    def read_untrusted(self) -> bool:
+        """Whether this agent has read text from outside on this surface, and nobody has cleared it since (11.15)."""
+        return self._outside is not None and self._outside(self.consumer)
 
     def counter(self, key: Hashable) -> Counter:
         """The counter under `key`; the principal's tenant is part of the key by itself (SPEC 5.8).
@@ -170,6 +178,7 @@ class ReviewContext(PolicyContext):
             door=of.door,
             counters=of._counters,
             charges=of._charges,
+            outside=of._outside,
         )
         self._source = input
         self._copy: Mapping[str, Json] | None = None

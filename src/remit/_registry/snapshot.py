@@ -99,6 +99,8 @@ def _mark(bound: Bound, sight: Sight) -> int:
 def _listed(bound: Bound, sight: Sight, viewer: Viewer) -> Listed:
     available = sight.state is State.AVAILABLE
     note = None if bound.plan.note is None else _note(bound, viewer)
+    if note is not None and bound.plan.descriptor.untrusted is True:
+        viewer.site.outside.read(viewer.consumer, bound.plan.descriptor.id, viewer.principal)
     if available and note is None and bound.plan.template is None:
         return bound.listed
     return Listed(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from remit._base.boundary import Json
 from remit._base.clock import Clock
 from remit._base.limits import Limits
+from remit._confirmation.outside import Outside
 from remit._model.consumer import Consumer, Principal
 from remit._model.context import ReadContext
 from remit._model.pattern import Patterns
@@ -36,7 +37,7 @@ class Site:
     `exposure` is the contract's, `narrowed` what the surface leaves of it; `can_confirm` says whether anybody
     could answer a confirmation request; `moved` names operations whose backend no longer equals the contract;
     `suspended` is what an operator switched off, `revoked` which grants were taken back. `wrong_records` hears of a
-    template whose records cannot be read.
+    template whose records cannot be read; `outside` knows who has read text from outside.
     """
 
     exposure: Mapping[str, Patterns]
@@ -52,6 +53,7 @@ class Site:
     revoked: Revoked
     limits: Limits
     wrong_records: Callable[[str, str, BaseException | None], None]
+    outside: Outside
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +100,7 @@ class Viewer:
             door=self.consumer.kind.value,
             counters=self.site.counters,
             charges=charges,
+            outside=self.site.outside.has,
         )
 
     def read_context(self, bound: Bound) -> ReadContext:

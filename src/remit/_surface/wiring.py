@@ -46,6 +46,7 @@ from remit._policy.chain import Chain, Watch
 from remit._policy.context import Counters
 from remit._policy.meters import Meters
 from remit._policy.nowhere import NOWHERE
+from remit._policy.untrusted import by_itself
 from remit._registry.entered import Entered
 from remit._registry.guarded import Guarded
 from remit._registry.probing import Probing, Shown
@@ -122,21 +123,7 @@ def wire(given: Given, surface_id: SurfaceId, gone: Callable[[], None]) -> Wired
     registry, revoked = State(limits, clock, Suspended(given.store.suspensions)), Revoked(given.store.revocations)
     threads, meters = Threads(limits.threads), Meters(given.store.meters, clock, limits.store_s)
     broker = _broker(given, hub, audit, lambda decider: viewers.still_deciding(decider))  # noqa: PLW0108 - made later
-    site = Site(
-        exposure=given.authority.exposure.doors,
-        narrowed=narrowing_of(given),
-        chain=Chain(given.policies, entered.watched),
-        nothing=Chain((*given.policies, *NOWHERE), entered.watched),
-        entered=entered,
-        clock=clock,
-        counters=Counters(clock, meters),
-        can_confirm=lambda: broker.has_channel,
-        moved=frozenset(move.name for move in moves if not move.fits),
-        suspended=registry.suspended,
-        revoked=revoked,
-        limits=limits,
-        wrong_records=wrong.found,
-    )
+    site = _site(given, entered, broker, registry, revoked, meters, moves, wrong)
     viewers = Viewers(site, entered, given.principal, given.host, audit, gone)
     registry.suspended.of_tenant(viewers.principal_key[0])
     versions = Versions(registry, clock, hub, audit)
@@ -178,6 +165,35 @@ def _broker(given: Given, hub: EventHub, audit: AuditLog, decider_now: DeciderNo
         decide=given.decide,
         enter=given.within,
         decider_now=decider_now,
+    )
+
+
+def _site(  # noqa: PLR0913 - one argument a part
+    given: Given,
+    entered: Entered,
+    broker: Broker,
+    registry: State,
+    revoked: Revoked,
+    meters: Meters,
+    moves: tuple[Move, ...],
+    wrong: WrongRecords,
+) -> Site:
+    broker.outside.doors = by_itself(str(getattr(each, "name", "")) for each in given.policies)
+    return Site(
+        exposure=given.authority.exposure.doors,
+        narrowed=narrowing_of(given),
+        chain=Chain(given.policies, entered.watched),
+        nothing=Chain((*given.policies, *NOWHERE), entered.watched),
+        entered=entered,
+        clock=given.clock,
+        counters=Counters(given.clock, meters),
+        can_confirm=lambda: broker.has_channel,
+        moved=frozenset(move.name for move in moves if not move.fits),
+        suspended=registry.suspended,
+        revoked=revoked,
+        limits=given.limits,
+        wrong_records=wrong.found,
+        outside=broker.outside,
     )
 
 

@@ -16,8 +16,8 @@ from remit.errors import AgentError, ErrorCode
 class ToolResult:
     """One answer to one tool call.
 
-    `text` is one JSON value: `{"source", "data"}` of a success, `{"error"}` of a refusal; run-time text inside is data
-    and nothing else, and a success that is from outside says so: `untrusted` (SPEC 3.14).
+    `text` is one JSON value: `{"source", "data"}` of a success, `{"source", "error"}` of a refusal; run-time text in it
+    is data and nothing else, and a success that is from outside says so: `untrusted` (SPEC 3.14).
     `registration` is the one that was called, or the one that the answer shows instead.
     """
 
@@ -63,7 +63,7 @@ def to_result(outcome: Outcome, called: Called) -> ToolResult:
         text = success_text(outcome)
         structured = _structured(outcome.output, called.definition)
     else:
-        text, structured = refusal(outcome.error)
+        text, structured = told(outcome)
     # What is not there has no registration, whatever was called and whatever the caller had been shown (SPEC 4.7).
     unknown = isinstance(outcome, Failed) and outcome.error.code is ErrorCode.CAPABILITY_NOT_FOUND
     return ToolResult(
@@ -87,14 +87,25 @@ def success_text(outcome: Ok) -> str:
     return to_text(form)
 
 
-def refusal(error: AgentError) -> tuple[str, dict[str, object]]:
-    """`{"error"}` as text and as the same JSON value; details that are no JSON are left out, so it always succeeds."""
+def told(outcome: Failed) -> tuple[str, dict[str, object]]:
+    """The refusal of a call, with what was called as its source (SPEC 11.15); what is not there is no source."""
+    unknown = outcome.error.code is ErrorCode.CAPABILITY_NOT_FOUND
+    return refusal(outcome.error, None if unknown else outcome.capability_id)
+
+
+def refusal(error: AgentError, source: str | None = None) -> tuple[str, dict[str, object]]:
+    """`{"source", "error"}` as text and as the same JSON value; without a source nobody was called.
+
+    Details that are no JSON are left out, so it always succeeds.
+    """
+    head: dict[str, object] = {} if source is None else {"source": source}
     try:
-        text = to_text({"error": error_to_json(error)})
+        text = to_text({**head, "error": error_to_json(error)})
     except TypeError:  # orjson.JSONEncodeError
         # A refusal is an answer, whatever a backend or an author put beside it.
         kept = {key: value for key, value in error.details.items() if _prints(key, value)}
-        text = to_text({"error": error_to_json(replace(error, details=kept))})
+        head = head if _prints("source", source) else {}
+        text = to_text({**head, "error": error_to_json(replace(error, details=kept))})
     return text, orjson.loads(text)
 
 

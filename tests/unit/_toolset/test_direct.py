@@ -388,7 +388,7 @@ async def test_details_that_are_no_json_are_left_out_of_the_answer() -> None:
     result = await toolset(surface).call(READ_NAME)
     details = {"row": 3, "reason": "not now"}
     form = {"code": "PRECONDITION_FAILED", "message": error.message, "retry": "with-changes", "details": details}
-    assert orjson.loads(result.text) == result.structured == {"error": form}
+    assert orjson.loads(result.text) == result.structured == {"source": result.outcome.capability_id, "error": form}
 
 
 @pytest.mark.requirement("12.1-the-stale-answer-shows-the-successor")

@@ -7,7 +7,7 @@ from typing import Final
 import mcp_types as types
 
 from remit._model.outcome import Failed, Ok, untrusted_to_json
-from remit._toolset.result import ToolResult, refusal, to_text, with_details
+from remit._toolset.result import ToolResult, refusal, to_text, told, with_details
 from remit.errors import AgentError, Issue, invalid_input
 
 REGISTRATION: Final = "remit/registration"
@@ -70,7 +70,7 @@ def to_pending_result(result: ToolResult, url: str | None) -> types.CallToolResu
         raise TypeError("only a refusal can wait for a person")
     if url is None:
         return to_call_result(result)
-    text, form = refusal(with_details(result.outcome, url=url).error)
+    text, form = told(with_details(result.outcome, url=url))
     answer = to_call_result(result)
     return answer.model_copy(update={"content": [_text(text)], "structured_content": form})
 

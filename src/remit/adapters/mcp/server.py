@@ -153,7 +153,7 @@ class Handlers:
         return _withholding(await self.confirming.answer(exchange), _identity(ctx), session)
 
     def _told_views(self, caller: Caller) -> types.CallToolResult:
-        return to_plain_result({"views": [dict(row) for row in caller.reach.told()]})
+        return to_plain_result({"source": VIEWS, "views": [dict(row) for row in caller.reach.told()]})
 
     def _use(self, caller: Caller, arguments: Mapping[str, object] | None) -> types.CallToolResult:
         view = _text_argument(arguments, "view")
