@@ -23,8 +23,10 @@ def replace(keys: Keys, kid: str, secret: bytes) -> None:
 
 
 if __name__ == "__main__":
-    gateway = Gateway(compile_app(__file__))
+    keys = Keys("k1", {"k1": bytes(32)})
+    gateway = Gateway(compile_app(__file__), keys=keys)
     token = issue(gateway)
+    replace(keys, "k2", bytes(range(32)))
     narrowed = hand_on(gateway, token)
     assert token.count(".") == narrowed.count(".") == 2
     assert cut_off(gateway, token)
