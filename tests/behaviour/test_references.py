@@ -670,6 +670,10 @@ async def test_a_surface_a_gateway_and_the_testing_kit_take_several_catalogues()
         harness.override("domain:count", lambda: "overridden")
         assert output(await harness.call(Both.save)) == "first"
         assert output(await harness.call(Both.count)) == "overridden"
+    assert [(each.request, each.name) for each in JoinedCatalogue(backends).offers()] == [
+        ("save", "save"),
+        ("count", "count"),
+    ]
     assert [each for each in surface.findings() if each.kind is FindingKind.BACKEND_MOVED] == []
 
 

@@ -345,6 +345,7 @@ def certificate(folder: Path) -> ssl.SSLContext:
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "ca.pem", folder / "key.pem")
+    context.set_alpn_protocols(["h2", "http/1.1"])
     return context
 
 

@@ -254,6 +254,7 @@ class Connections:
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:  # certificates take a fifth of a second to read
             self._tls = httpx2.create_ssl_context()
+            self._tls.set_alpn_protocols(["http/1.1"])
         return self._tls
 
     def _give_back(self, origin: Origin, connection: Connection) -> None:

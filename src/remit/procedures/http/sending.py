@@ -102,6 +102,7 @@ class Sender:
         connections = self._of_loop.pop(asyncio.get_running_loop(), None)
         if connections is not None:
             connections.close()
+            await asyncio.sleep(0)  # the loop closes sockets in its next turn
 
     async def _exchange(self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers) -> Received:
         try:
