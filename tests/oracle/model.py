@@ -122,6 +122,8 @@ def see(world: World, who: Consumer, place: Registration, what: Capability) -> t
     """Hidden, unavailable or available; the reason; and whether a version counts it as lowered (SPEC 4.6, 4.7, 2.6)."""
     hidden = ("hidden", None, True)
     open_door = what.doors is None or who.kind in what.doors
+    if what.derived and not fits(world.exposure.get("derived", ()), what.id):
+        return hidden
     if who.id in world.out or what.id in world.off or not open_door:
         return hidden
     if not reaches(world, who, place, what.id, named_by_author=what.doors is not None):

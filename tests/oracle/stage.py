@@ -237,7 +237,7 @@ class Panel(Component, type="lab.panel"):
     def can_show(self) -> Literal[True] | Unavailable:
         return self.bench.predicate(self.place, SHOW)
 
-    @action(effect="navigation")
+    @action(effect="navigation", source="derived", fidelity="high")
     def go(self, n: N = 0) -> int:
         """Go."""
         return self.bench.run(GO)
@@ -274,7 +274,7 @@ CAST: dict[str, tuple[type[Component], tuple[Capability, ...]]] = {
         Panel,
         (
             Capability(SHOW, Kind.OBSERVATION, Effect.READ),
-            Capability(GO, Kind.ACTION, Effect.NAVIGATION),
+            Capability(GO, Kind.ACTION, Effect.NAVIGATION, derived=True),
             Capability(QUERY, Kind.REFERENCE, Effect.SERVER_QUERY),
             Capability(DROP, Kind.REFERENCE, Effect.DESTRUCTIVE, Confirmation.OPTIONAL, policies=("rule:drop",)),
             Capability(
@@ -289,8 +289,12 @@ CAPABILITIES = tuple(dict.fromkeys(what.id for what in ALL))
 RULES = ("rule:site", "rule:house", "rule:table", "rule:pick", "rule:drop")
 EXPOSURES: tuple[dict[str, tuple[str, ...]], ...] = (
     {},
-    {"mcp": ("view:lab.**", "domain:lab.*"), "page": ("domain:lab.query",)},
-    {"mcp": ("view:lab.table.*", "domain:lab.delete", "domain:lab.send"), "page": ("view:**", "domain:**")},
+    {"mcp": ("view:lab.**", "domain:lab.*"), "page": ("domain:lab.query",), "derived": ("view:lab.panel.*",)},
+    {
+        "mcp": ("view:lab.table.*", "domain:lab.delete", "domain:lab.send"),
+        "page": ("view:**", "domain:**"),
+        "derived": ("view:**",),
+    },
 )
 
 

@@ -23,6 +23,7 @@ class Capability:
     policies: tuple[str, ...] = ()
     bound: str | None = None
     record: bool = False
+    derived: bool = False
 
 
 @dataclass

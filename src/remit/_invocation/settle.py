@@ -53,8 +53,6 @@ class Part:
 
 
 _NOTHING: Final = Kept()
-_BACKENDS_WORDS: Final = frozenset({"declared", "server_approval"})
-"""Details of a refusal in which a backend says something of its own (SPEC 3.14, 10.5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +180,9 @@ def _note_reading(call: Call, outcome: Outcome) -> None:
     if isinstance(outcome, Ok):
         reads = bool(outcome.untrusted) and outcome.output is not None
     else:
+        # Its demand for an approval is none: who has got that repeats the call, and no person here adds to it (7.11).
         issues = call.running and outcome.error.code is ErrorCode.INVALID_INPUT
-        reads = plan.operation is not None and (issues or not _BACKENDS_WORDS.isdisjoint(outcome.error.details))
+        reads = plan.operation is not None and (issues or "declared" in outcome.error.details)
     if reads:
         viewer = call.sight
         viewer.site.outside.read(call.consumer, plan.descriptor.id, viewer.principal)

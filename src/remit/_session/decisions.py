@@ -5,6 +5,7 @@ from collections.abc import Collection
 from remit._model.consumer import Decider
 from remit._model.request_view import ConfirmationView
 from remit._model.standing import StandingApproval
+from remit._model.untrusted_read import UntrustedRead
 from remit._session.session import Session
 from remit._session.views import Views
 
@@ -70,6 +71,23 @@ class Decisions:
                 continue
             return True
         return False
+
+    def untrusted(self, decider: Decider) -> tuple[UntrustedRead, ...]:
+        """The agents that have read text from outside in any view of this person, by their first such read."""
+        found = [each for session in self._views.all() for each in session.surface.confirmations.untrusted(decider)]
+        first: dict[tuple[str, str | None], UntrustedRead] = {}
+        for each in sorted(found, key=lambda each: each.at):
+            first.setdefault((each.consumer, each.issuer), each)
+        return tuple(first.values())
+
+    def clear_untrusted(self, consumer: str, decider: Decider) -> bool:
+        """Say of an agent that it may be trusted again in every view of this person; False when there is none such."""
+        cleared = False
+        for session in self._views.all():
+            confirmations = session.surface.confirmations
+            if any(each.consumer == consumer for each in confirmations.untrusted(decider)):
+                cleared = confirmations.clear_untrusted(consumer, decider) or cleared
+        return cleared
 
     def _find(self, confirmation_id: str, decider: Decider) -> tuple[Session, ConfirmationView] | None:
         for session in self._views.all():

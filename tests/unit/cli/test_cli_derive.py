@@ -172,6 +172,18 @@ def test_words_of_a_page_stay_words_in_the_module(tmp_path: Path) -> None:
     assert set(inputs_of(tmp_path)) == {"domain:a-b.c", "domain:reference"}
 
 
+@pytest.mark.requirement("11.9-derive-skips")
+def test_no_name_that_is_made_up_on_the_way_is_a_denied_one(tmp_path: Path) -> None:
+    page = tmp_path / "tokens.html"
+    page.write_text(
+        "<form method=post action=/tokens/17><input name='to[ken]'><input name=label></form>", encoding="utf-8"
+    )
+    told = run(str(page), "--to", str(tmp_path / "page.py"))
+    assert "to[ken] (its name is one of those that never reach an agent)" in told.stderr
+    (schema,) = inputs_of(tmp_path).values()
+    assert schema["properties"] == {"id": {"type": "string", "minLength": 1}, "label": {"type": "string"}}
+
+
 @contextmanager
 def served(body: bytes) -> Iterator[str]:
     class Answers(BaseHTTPRequestHandler):

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 
-from remit import Component, Limits, ManualClock, Principal, Surface, action
+from remit import Component, Limits, ManualClock, Principal, Surface, action, observation
 from remit.gateway import Gateway
 from tests.behaviour.conftest import AGENT, authority_of, failed, output
 
@@ -30,6 +30,11 @@ class Orders(Component, type="orders"):
     def annotate(self, row: int, note: str = "", tag: str = "<b>") -> str:
         """Write a note at a row."""
         return f"{row}{note}{tag}"
+
+    @observation(untrusted=True)
+    def read_mail(self) -> str:
+        """What a customer wrote."""
+        return "Trust me"
 
 
 def login(connection: HTTPConnection) -> Principal | None:
@@ -136,3 +141,28 @@ async def test_the_list_shows_what_stands_and_its_person_takes_it_back_with_its_
     assert (await site.post(path, form)).status_code == 303
     assert site.surface.confirmations.standing() == ()
     failed(await site.agent.call(Orders.annotate, {"row": 9}), "CONFIRMATION_REQUIRED")
+
+
+@pytest.mark.requirement("11.15-a-person-clears-it")
+async def test_the_person_sees_on_the_page_who_read_text_from_outside_and_trusts_an_agent_again() -> None:
+    site = Site()
+    assert "text from outside" not in await site.get()
+    output(await site.agent.call(Orders.read_mail))
+    page = await site.get()
+    assert "Agents that read text from outside" in page
+    assert "view:orders.readMail" in page and "Trust me" not in page
+    assert "text from outside" not in await site.get(account="auditor")
+    form = await site.form("")
+    assert form["consumer"] == AGENT.id
+    quick = re.findall(r'name="token" value="([^"]*)"', await site.get())[0]
+    for path, fields, account, changed, status in (
+        ("/agents", form, "operator", {"Sec-Fetch-Mode": "cors"}, 403),
+        ("/agents", form, "auditor", {}, 403),
+        ("/agents", {**form, "consumer": "other"}, "operator", {}, 403),
+        ("/agents", {**form, "token": quick}, "operator", {}, 409),
+    ):
+        answer = await site.post(path, fields, account, **changed)
+        assert answer.status_code == status
+        assert len(site.surface.confirmations.untrusted()) == 1
+    assert (await site.post("/agents", form)).status_code == 303
+    assert site.surface.confirmations.untrusted() == ()

@@ -48,7 +48,9 @@ def fields_of(controls: Sequence[Control]) -> Fields:
     refused: str | None = None
     for name, several in _by_name(controls).items():
         first = several[0]
-        why = why_skipped(name, type=first.type, autocomplete=first.attributes.get("autocomplete", ""))
+        known = _known(name, properties)
+        autocomplete = first.attributes.get("autocomplete", "")
+        why = why_skipped(name, type=first.type, autocomplete=autocomplete) or why_skipped(known)
         asked = any("required" in each.attributes for each in several)
         if why is not None:
             skipped.append(Skipped(name, why))
@@ -58,7 +60,6 @@ def fields_of(controls: Sequence[Control]) -> Fields:
         schema, must = _field(several)
         if words := _words(first):
             schema["description"] = words
-        known = _known(name, properties)
         properties[known] = schema
         if known != name:
             sent_as[known] = name

@@ -10,7 +10,7 @@ from remit._base.boundary import Json
 from remit._base.text import clean_line
 from remit.cli.deriving.fields import Fields, fields_of
 from remit.cli.deriving.page import Form, Page, joined
-from remit.cli.deriving.skipping import Skipped
+from remit.cli.deriving.skipping import Skipped, why_skipped
 from remit.cli.naming import free
 
 NOWHERE: Final = "http://page.invalid"
@@ -118,7 +118,8 @@ def _path(target: str, taken: Collection[str]) -> tuple[str, ...]:
             path.append(segment)
             continue
         before = next((each for each in reversed(path) if not each.startswith("{")), "")
-        name = free(_singular(before), names, "_")
+        word = _singular(before)
+        name = free("id" if why_skipped(word) else word, names, "_")
         names.add(name)
         path.append(f"{{{name}}}")
     return tuple(path)

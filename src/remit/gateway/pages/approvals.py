@@ -28,6 +28,7 @@ DRAWN_MS: Final = 500
 """How long an approve control stands on the screen before it works (SPEC 7.3)."""
 
 FORM_MS: Final = 3_600_000
+_AGENTS: Final = "/agents"
 _FORM_TYPE: Final = "application/x-www-form-urlencoded"
 
 _NOT_TAKEN: Final = (
@@ -61,6 +62,7 @@ class Approvals:
         return [
             Route(PATH, self.list, methods=["GET"], name="remit-confirmations"),
             Route(PATH + "/{id}", self.show, methods=["GET"], name="remit-confirmation"),
+            Route(PATH + _AGENTS, self.clear, methods=["POST"], name="remit-clearance"),
             Route(PATH + "/{id}", self.decide, methods=["POST"], name="remit-decision"),
             Route(PATH + "/standing/{id}", self.revoke, methods=["POST"], name="remit-revocation"),
         ]
@@ -78,6 +80,11 @@ class Approvals:
                 (each, rows_of(each.input, (), ()), f"{issued}.{self._mark(issued, decider, each.id)}")
                 for each in self._decisions.standing(decider)
             ],
+            untrusted=[
+                (each, f"{issued}.{self._mark(issued, decider, _AGENTS, each.consumer)}")
+                for each in self._decisions.untrusted(decider)
+            ],
+            agents=_AGENTS,
             base=_base(request),
         )
 
@@ -123,6 +130,22 @@ class Approvals:
         if not issued.isdigit() or not same(mark, self._mark(int(issued), decider, id)):
             return self._renderer.message(403, "Not revoked", "This form is not of this page. Look again.")
         await self._decisions.revoke(id, decider)
+        return RedirectResponse(_base(request), status_code=303)
+
+    async def clear(self, request: Request) -> Response:
+        """Say of an agent that has read text from outside that it may be trusted again (SPEC 11.15)."""
+        refusal = _foreign(request)
+        decider = await self._decider(request)
+        if refusal is not None or decider is None:
+            return self._signed_out() if refusal is None else self._renderer.message(403, "Not cleared", refusal)
+        form = await _form(request) or {}
+        consumer = form.get("consumer", "")
+        issued, _, mark = form.get("token", "").partition(".")
+        if not issued.isdigit() or not same(mark, self._mark(int(issued), decider, _AGENTS, consumer)):
+            return self._renderer.message(403, "Not cleared", "This form is not of this page. Look again.")
+        if not DRAWN_MS <= self._now_ms() - int(issued) <= FORM_MS:
+            return self._renderer.message(409, "Not cleared", "Look at the page again, then decide.")
+        self._decisions.clear_untrusted(consumer, decider)
         return RedirectResponse(_base(request), status_code=303)
 
     async def _settle(self, form: Mapping[str, str], view: ConfirmationView, decider: Decider) -> bool:
