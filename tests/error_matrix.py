@@ -28,6 +28,7 @@ PHASES: Final[Mapping[str, frozenset[int]]] = {
     "hand_over": frozenset({6}),
     "make": frozenset({7}),
     "stop": frozenset({8}),
+    "take_up": frozenset({11}),
     "review": frozenset({9}),
     "check": frozenset({10}),
     "confirm": frozenset({11}),
@@ -124,6 +125,8 @@ class Watch:
             return
         steps = self.at.pop(call, None)
         if error is None or steps is None:
+            return
+        if call.run is not None and call.run.begun:  # a flow answers with the answer of its step, which was held before
             return
         row = MATRIX.get(error.code.value)
         if row is not None and not steps & row.steps:

@@ -9,6 +9,7 @@ from remit._contract.authority import Authority
 from remit._contract.component import Component
 from remit._contract.concurrency import key, parallel
 from remit._contract.decorators import action, observation
+from remit._contract.flow import flow
 from remit._contract.reference import reference
 from remit._journal.audit import AuditEntry, AuditSink, AuditType
 from remit._model.answers import Handoff, RecordSet, Refused, Unavailable
@@ -27,6 +28,7 @@ from remit._model.request import Invocation
 from remit._model.request_view import CancelCause, ConfirmationStatus, ConfirmationView
 from remit._model.retry import Retry
 from remit._model.standing import StandingApproval, StandingOffer
+from remit._model.steps import StepRefused, Steps, StepsDone
 from remit._model.trace import Trace
 from remit._model.untrusted_read import UntrustedRead
 from remit._policy.guard import Accept, Candidate, Reject, Restrict
@@ -94,6 +96,9 @@ __all__ = [
     "Snapshot",
     "StandingApproval",
     "StandingOffer",
+    "StepRefused",
+    "Steps",
+    "StepsDone",
     "Surface",
     "SurfaceFinding",
     "SurfaceFromThread",
@@ -101,6 +106,7 @@ __all__ = [
     "Unavailable",
     "UntrustedRead",
     "action",
+    "flow",
     "key",
     "observation",
     "parallel",

@@ -132,8 +132,9 @@ async def test_a_handoff_is_listed_as_available_although_nobody_could_confirm() 
 @pytest.mark.requirement("11.7-shown-at-every-door")
 async def test_a_tool_says_in_its_description_that_only_a_person_does_it() -> None:
     surface, _ = opened()
-    tools = {tool["name"]: str(tool["description"]) for tool in surface.connect(AGENT).toolset().definitions()}
-    texts = sorted(tools.values())
+    *tools, last = surface.connect(AGENT).toolset().definitions()
+    assert last["name"] == "surface_handoff"
+    texts = sorted(str(tool["description"]) for tool in tools)
     assert texts == [
         "[view · local-state · requires confirmation · only a person does it] Sign the contract.",
         "[view · navigation · only a person does it] Pay an order.",

@@ -35,7 +35,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from remit import Component, Handoff, Procedures, action, observation, reference
-from remit import RecordSet
+from remit import RecordSet, Steps, flow
 from remit.policies import require_grant
 from rules import Careful, OfficeHours
 
@@ -144,6 +144,10 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
     def sign(self) -> None:
         """Sign the list."""
 
+    @flow(steps=["view:devices.table.open", "view:devices.table.sign"])
+    async def finish(self, steps: Steps) -> None:
+        """Open a page, then sign."""
+
     tag = reference("domain:devices.tag", overridable=("text",))
 
     @tag.bind("text")
@@ -198,7 +202,55 @@ CLEAR = '@action(confirmation="required", doors=("embedded",))'
 NAME = 'Field(pattern="^[a-z]*$", max_length=20)'
 IDS = "Field(min_length=1, max_length=50)"
 
+FINISH = '@flow(steps=["view:devices.table.open", "view:devices.table.sign"])'
+
 TABLE = (
+    # flows
+    edit(
+        "a flow gets a step",
+        FINISH,
+        '@flow(steps=["view:devices.table.open", "view:devices.table.sign", "view:devices.table.open"])',
+        "view:devices.table.finish steps",
+        WIDENING,
+    ),
+    edit(
+        "a flow loses a step",
+        FINISH,
+        '@flow(steps=["view:devices.table.sign"])',
+        "view:devices.table.finish steps",
+        NARROWING,
+    ),
+    edit(
+        "the steps of a flow change places",
+        FINISH,
+        '@flow(steps=["view:devices.table.sign", "view:devices.table.open"])',
+        "view:devices.table.finish steps",
+        WIDENING,
+    ),
+    edit(
+        "a step of a flow is replaced",
+        FINISH,
+        '@flow(steps=["view:devices.table.open", "view:devices.table.clear"])',
+        "view:devices.table.finish steps",
+        WIDENING,
+        NARROWING,
+    ),
+    edit(
+        "a flow gets a graver step, and with it its effect",
+        FINISH,
+        '@flow(steps=["view:devices.table.open", "view:devices.table.sign", "domain:devices.disable"])',
+        "view:devices.table.finish effect",
+        NARROWING,
+    ),
+    edit(
+        "an action becomes a flow",
+        '@action(handoff=Handoff("Only a person signs", to="/sign"))\n    def sign(self) -> None:',
+        '@flow(steps=["view:devices.table.open"])\n    async def sign(self, steps: Steps) -> None:',
+        "view:devices.table.sign composite",
+        WIDENING,
+        BREAKING,
+        **{FINISH: "@action", "async def finish(self, steps: Steps)": "async def finish(self)"},
+    ),
     # effects
     edit(
         "a handoff is lost: an agent does what only a person did",

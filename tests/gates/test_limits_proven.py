@@ -28,6 +28,7 @@ PROVEN = {
     "handoff_s": B + "test_handoffs.py::test_how_long_a_handoff_is_open_is_a_limit",
     "handoffs_per_surface": B + "test_handoffs.py::test_as_many_are_open_as_the_limits_say",
     "handoffs_per_consumer": B + "test_handoffs.py::test_as_many_are_open_as_the_limits_say",
+    "flow_steps": B + "test_flow_declarations.py::test_twenty_steps_are_the_most",
     "record_id": B + "test_records.py::test_the_length_of_an_id_is_a_limit",
     "issues": B
     + "test_errors.py::test_an_unknown_key_is_refused_with_the_nearest_known_one_and_at_most_20_issues_are_told",

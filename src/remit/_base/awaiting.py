@@ -28,3 +28,20 @@ async def awaited_within(
         timer.cancel()
         task.cancel()
     return task if task.done() else None
+
+
+def current_task() -> "asyncio.Task[object] | None":
+    """The task that runs, None outside of one and outside of a loop."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def in_a_loop() -> bool:
+    """Whether this runs inside an event loop, so that tasks can be made."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

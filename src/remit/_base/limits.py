@@ -27,8 +27,9 @@ class Limits:
     `confirmations_per_consumer`, `confirmation_input_bytes`, `denials` within `denial_window_s`, `unanswered` in a row,
     `denial_final_s` (a denial stays final for the identical request), `standing_s`, `standing_uses` and
     `standing_per_session` (approvals for the session). Handoffs: `handoff_s` (until one expires),
-    `handoffs_per_surface` and `handoffs_per_consumer` (open at once). Network doors, per principal and consumer:
-    `network_calls`, `network_writes` (what does more than read) within `network_s`; 0 switches one off.
+    `handoffs_per_surface` and `handoffs_per_consumer` (open at once). Flows: `flow_steps`, judged when a class is
+    made. Network doors, per principal and consumer: `network_calls`, `network_writes` (what does more than read) within
+    `network_s`; 0 switches one off.
     Store: `store_s` (waiting for its answer to a limit). Doors and sessions: `gap_s` (a view without its client),
     `token_s`, `scope_patterns`, `correlation_id`, `events_backlog` (per listener), `streams` (per consumer),
     `sessions` (per process), `views_per_principal` (server-rendered pages of one person), `view_wait_s` (until such a
@@ -98,6 +99,7 @@ class Limits:
     handoff_s: float = 1_800.0
     handoffs_per_surface: int = 32
     handoffs_per_consumer: int = 4
+    flow_steps: int = 20
 
     gap_s: float = 15.0
     token_s: float = 900.0

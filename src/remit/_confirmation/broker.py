@@ -82,6 +82,10 @@ class Broker:
         self.confirmations = Confirmations(self._desk, self.outside)
         """The host's side: the only one that decides."""
 
+    def on_end(self, hears: Callable[[str], None]) -> None:
+        """Have every request that has ended told to this, after everybody else."""
+        self._desk.on_end = hears
+
     @property
     def has_channel(self) -> bool:
         """True when somebody could be asked: an inline `decide`, a subscriber or an attached page (SPEC 7.8)."""
@@ -201,6 +205,13 @@ class Broker:
         if not same(record.ask.fingerprint, keyed_hex(secret, fingerprint.encode())):
             return None
         return record.ask.invocation.id
+
+    def of_a_step(self, id: object, consumer_key: ConsumerKey) -> AgentError | None:
+        """What is said of evidence for a step of a flow that does not wait any more; None for every other evidence."""
+        record = self._own(id, consumer_key)
+        if record is None or record.ask.invocation.capability_id == record.ask.descriptor.id:
+            return None
+        return confirmation_invalid("mismatch") if record.open else record.ended()
 
     def moved(self, id: str, consumer_key: ConsumerKey, registration: str) -> str | None:
         """The registration for which a request of this consumer asks now, if it asked for this one before (7.12)."""

@@ -68,6 +68,8 @@ class Desk:
         self._open: dict[str, RequestRecord] = {}  # by digest; in the order of asking
         self._backlog = Backlog(store, report)
         self.pages = 0
+        self.on_end: Callable[[str], None] | None = None
+        """Hears of each request that has ended, after everybody else."""
         self.standings = standings
         self.restraint = Restraint(clock, limits)
         self.listeners: Listeners[ConfirmationView] = Listeners(report, backlog=limits.events_backlog)
@@ -273,6 +275,8 @@ class Desk:
             record.task.cancel()
         if record.listed:
             self._tell(record, EventType.CONFIRMATION_RESOLVED, why)
+        if self.on_end is not None and not record.open:
+            self.on_end(record.id)
 
     def _forget(self, record: RequestRecord) -> None:
         """The store did not take the request: whoever waits for it already is let go."""

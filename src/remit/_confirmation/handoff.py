@@ -153,6 +153,7 @@ class HandoffDesk:
         "handoffs",
         "kept",
         "listeners",
+        "on_end",
     )
 
     def __init__(  # noqa: PLR0913 - the wiring of one owner of state
@@ -180,6 +181,8 @@ class HandoffDesk:
         )
         self.handoffs = Handoffs(self, limits)
         """The application's side: the only one that ends them."""
+        self.on_end: Callable[[str], None] | None = None
+        """Hears of each handoff that has ended, after everybody else."""
 
     def ask(self, asked: Handing) -> HandoffRecord:
         """The handoff that answers this call: the open one for the same call, else a new one.
@@ -243,6 +246,8 @@ class HandoffDesk:
         self._ended.put(record.id, record)
         self._keep(record)
         self._tell(record, EventType.HANDOFF_RESOLVED)
+        if self.on_end is not None:
+            self.on_end(record.id)
 
     def end_all(self) -> None:
         """The view has closed: nobody can do any of the steps for it any more."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from remit._base.text import first_paragraph
 from remit._contract.capability import Action, Capability, Method, place_of, place_of_caller
 from remit._contract.concurrency import checked_concurrency
+from remit._contract.flow import check_flow
 from remit._contract.handing import check_handoff
 from remit._contract.marks import checked_untrusted
 from remit._contract.options import (
@@ -273,6 +274,9 @@ def _seal(cls: type, type_name: str, found: dict[str, Capability]) -> dict[str, 
             _set(cls, attribute, own)
         _judge(own)
         sealed[attribute] = own
+    by_id: dict[str, Capability] = {capability.id: capability for capability in sealed.values()}
+    for capability in sealed.values():
+        check_flow(capability, by_id)
     return sealed
 
 

@@ -78,7 +78,12 @@ def checked_concurrency(at: Place, written: object) -> Concurrency | None:
 
 
 def concurrency_of(capability: Capability) -> Concurrency | None:
-    """What holds: an action's default is its instance, a reference's its procedure; reads share a pool, None."""
+    """What holds: an action's default is its instance, a reference's its procedure; reads share a pool, None.
+
+    So is a flow, which takes no turn: its steps do (SPEC 11.8).
+    """
+    if capability.options.steps is not None:
+        return None
     written = checked_concurrency(capability.at, capability.options.concurrency)
     if written is not None:
         return written

@@ -233,7 +233,7 @@ class _Decorating:
             if self._options.source == Source.DERIVED.value:
                 raise _unreviewed(function)
             effect = Effect.LOCAL_STATE.value
-        return Action(function, self._options, _view_effect(effect, function))
+        return Action(function, self._options, view_effect(effect, function))
 
 
 def _unreviewed(function: Callable[..., object]) -> DefinitionError:
@@ -247,7 +247,8 @@ def _unreviewed(function: Callable[..., object]) -> DefinitionError:
     )
 
 
-def _view_effect(effect: object, function: Callable[..., object]) -> Effect:
+def view_effect(effect: object, function: Callable[..., object]) -> Effect:
+    """The effect of a method of a view; a server effect is a PLANE_VIOLATION, for it is a backend's."""
     allowed = [each.value for each in EFFECTS_OF[Kind.ACTION]]
     if effect in allowed:
         return Effect(effect)

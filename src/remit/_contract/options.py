@@ -34,6 +34,7 @@ class Options:
     name fields of the input; `meta` is JSON that nothing here reads, `untrusted` says which output is from outside;
     `input` and `output` are JSON Schema instead of type hints; `record` names the parameter that is a row's id;
     `handoff` says why only a person may do it, and where; `source` who wrote it, `fidelity` how well it is known;
+    `steps` are the ids of a flow's steps;
     `allow_names` says why a denied name is harmless.
     """
 
@@ -64,6 +65,7 @@ class Options:
     handoff: object = None
     source: str = Source.DECLARED.value
     fidelity: str | None = None
+    steps: object = None
     input: object = None
     output: object = None
     allow_names: object = None

@@ -12,7 +12,7 @@ from remit._model.pattern import Patterns
 from remit._model.retry import Retry
 from remit._schema.validate import Validator
 
-Role = Literal["context", "principal"]
+Role = Literal["context", "principal", "steps"]
 Records = Callable[[Any, ReadContext], object]
 
 
@@ -65,6 +65,14 @@ class Handing:
     segments: tuple[str | Slot, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Composite:
+    """What makes a capability a flow: the plans of its steps, in order, and whose approval they need (SPEC 11.8)."""
+
+    steps: "tuple[Plan, ...]"
+    approvers: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """The lane in which calls of a capability take turns: `places` run at once (SPEC 6.6).
@@ -93,7 +101,8 @@ class Plan:
     seconds, None for the limits' own.
     `turn` is the lane, None for the pool of reads; a `blocking` handler runs in a thread; without a `retry` a failed
     call is not run again. `template` is there for folded row actions only: `agent_input` and `convert` are then of the
-    input without its record (SPEC 11.6). `handing` is there for handoffs only, which never run (SPEC 11.7).
+    input without its record (SPEC 11.6). `handing` is there for handoffs only, which never run (SPEC 11.7), `flow` for
+    flows only.
     """
 
     descriptor: Descriptor
@@ -130,6 +139,7 @@ class Plan:
     place: str
     template: Template | None = None
     handing: Handing | None = None
+    flow: Composite | None = None
 
     @property
     def id(self) -> str:

@@ -10,8 +10,9 @@ from remit._contract.binding import field_schema
 from remit._contract.capability import Action, Capability, Method
 from remit._contract.component import Declaration
 from remit._contract.concurrency import concurrency_of, turn_of
+from remit._contract.flow import steps_of as flow_steps
 from remit._contract.options import checked_policies, checked_source
-from remit._contract.plan import Binding, Plan, Role, Sealed
+from remit._contract.plan import Binding, Composite, Plan, Role, Sealed
 from remit._contract.retrying import checked_retry
 from remit._contract.row import CapabilityRow, ComponentRows
 from remit._model.descriptor import Descriptor
@@ -23,18 +24,21 @@ from remit._schema.validate import Validator
 def sealed_of(rows: ComponentRows, origin: str | None = None) -> Sealed:
     """Build what a mount needs of a class whose rows equal the contract; `origin` is the distribution it is from."""
     declaration = rows.declaration
+    plans: dict[str, Plan] = {}
+    for row in sorted(rows.capabilities, key=lambda row: bool(flow_steps(row.capability))):  # flows hold their steps
+        plans[row.capability.id] = _plan(declaration, row, plans)
     return Sealed(
         type=declaration.type,
         title=declaration.title,
         description=declaration.description or "",
         policies=declaration.policies,
-        plans=tuple(_plan(declaration, row) for row in rows.capabilities),
+        plans=tuple(plans[row.capability.id] for row in rows.capabilities),
         origin=origin,
         headless=declaration.headless,
     )
 
 
-def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
+def _plan(declaration: Declaration, row: CapabilityRow, plans: Mapping[str, Plan]) -> Plan:
     capability, block = row.capability, row.block
     descriptor = _descriptor(declaration, row)
     agent_schema = cast("Mapping[str, Json]", descriptor.own_schema)
@@ -78,8 +82,16 @@ def _plan(declaration: Declaration, row: CapabilityRow) -> Plan:
         policies=checked_policies(capability.at, capability.options.policies),
         template=row.template,
         handing=row.handing,
+        flow=_composite(capability, plans),
         place=capability.at.place or declaration.at.place or "",
     )
+
+
+def _composite(capability: Capability, plans: Mapping[str, Plan]) -> Composite | None:
+    steps = tuple(plans[id] for id in flow_steps(capability))
+    if not steps:
+        return None
+    return Composite(steps=steps, approvers=tuple(sorted({step.approver for step in steps if step.approver})))
 
 
 def _bindings(capability: Capability, overridable: tuple[str, ...]) -> tuple[Binding, ...]:
@@ -128,4 +140,5 @@ def _descriptor(declaration: Declaration, row: CapabilityRow) -> Descriptor:
         handoff=None if row.handing is None else row.handing.reason,
         source=checked_source(row.capability.at, row.capability.options.source),
         fidelity=row.governed.fidelity,
+        steps=flow_steps(row.capability),
     )

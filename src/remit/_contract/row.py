@@ -11,12 +11,15 @@ from remit._contract.capability import Capability, Method
 from remit._contract.component import Declaration, check_untouched, declaration_of, described
 from remit._contract.concurrency import concurrency_block, concurrency_of
 from remit._contract.denied import allowed_block
+from remit._contract.flow import check_steps_parameter, flow_block, flow_effect, steps_of
 from remit._contract.handing import handing_block, handing_of
 from remit._contract.marks import known_block, marks_of, untrusted_of
 from remit._contract.operation import OperationRecord
 from remit._contract.options import (
     LIMITS,
     Governed,
+    Options,
+    Place,
     checked_doors,
     checked_meta,
     checked_names,
@@ -28,7 +31,7 @@ from remit._contract.reference import Reference, checked_overridable
 from remit._contract.retrying import check_may_retry, checked_retry, retry_block
 from remit._contract.schemas import input_of, output_of
 from remit._contract.template import template_of, with_record
-from remit._model.effects import Effect, Kind, effective_confirmation
+from remit._model.effects import Audit, Confirmation, Effect, Fidelity, Kind, effective_confirmation, unsure
 from remit._schema.derive import DerivedInput, DerivedOutput
 from remit.errors import DefinitionError
 
@@ -86,10 +89,12 @@ def rows_of(
     if declaration.description is None:
         raise declaration.at.wrong(_NOT_UNDER_OO, do="run without -OO, or write description= at the class")
     namespace = {name: value for name, value in vars(cls).items() if not isinstance(value, Capability)}
-    rows = tuple(
-        _row(declaration, attribute, capability, namespace, _Listed(operations, refused))
-        for attribute, capability in declaration.capabilities.items()
-    )
+    listed = _Listed(operations, refused)
+    found: dict[str, CapabilityRow] = {}
+    for attribute, capability in sorted(declaration.capabilities.items(), key=lambda each: bool(steps_of(each[1]))):
+        steps = tuple(found[id] for id in steps_of(capability))  # flows come last, and no step is one
+        found[capability.id] = _row(declaration, attribute, capability, namespace, listed, steps)
+    rows = tuple(found[capability.id] for capability in declaration.capabilities.values())
     return ComponentRows(declaration=declaration, block=_component_block(declaration, rows), capabilities=rows)
 
 
@@ -143,11 +148,12 @@ def _row(
     capability: Capability,
     namespace: Mapping[str, object],
     listed: "_Listed",
+    steps: tuple[CapabilityRow, ...],
 ) -> CapabilityRow:
     try:
         if isinstance(capability, Reference):
             return _reference_row(declaration, attribute, capability, listed.operation(capability))
-        return _method_row(declaration, attribute, cast("Method[object, ..., object]", capability), namespace)
+        return _method_row(declaration, attribute, cast("Method[object, ..., object]", capability), namespace, steps)
     except DefinitionError as problem:
         if problem.place is not None:
             raise
@@ -166,6 +172,7 @@ def _method_row(
     attribute: str,
     capability: "Method[object, ..., object]",
     namespace: Mapping[str, object],
+    steps: tuple[CapabilityRow, ...],
 ) -> CapabilityRow:
     at, function, options = capability.at, capability.function, capability.options
     description = described(at, options.description, function.__doc__, LIMITS.capability_description)
@@ -176,8 +183,12 @@ def _method_row(
     output, schema = output_of(function, options.output, namespace=namespace, at=at)
     if capability.kind is Kind.OBSERVATION and schema is None:
         raise at.wrong("is an observation and declares no output type", do="annotate what it returns: `-> TableState`")
+    check_steps_parameter(capability, derived.injected)
+    effect = flow_effect(capability.effect, (step.effect for step in steps))
     level = governed(at, capability.effect, options)
-    block = _block(declaration, capability, capability.effect, level)
+    if steps:
+        level = _worst(at, options, level, steps, effect)
+    block = _block(declaration, capability, effect, level)
     block["description"] = description
     own = cast(Json, derived.schema)
     block["input"] = own if template is None else with_record(capability, derived.schema, template)
@@ -185,7 +196,8 @@ def _method_row(
         block["record"] = template.parameter
     block |= handing_block(capability) | known_block(at, options)
     block["output"] = cast(Json, schema)
-    block |= marks_of(at, options, capability.effect, level.confirmation, (own, own))
+    block |= flow_block(capability, level)
+    block |= marks_of(at, options, effect, level.confirmation, (own, own))
     block |= untrusted_of(at, options, block["output"], notes="note" in capability.attached)
     block |= allowed_block(at, options, own, block["output"])
     return CapabilityRow(
@@ -193,12 +205,36 @@ def _method_row(
         sealed=(capability,),
         block=block,
         governed=level,
-        effect=capability.effect,
+        effect=effect,
         input=derived,
         output=output,
         operation=None,
         template=template,
         handing=handing_of(capability),
+    )
+
+
+def _worst(at: Place, options: Options, own: Governed, steps: tuple[CapabilityRow, ...], effect: Effect) -> Governed:
+    """The governance of a flow: at least the strictest of its steps, and nothing one of them is not (SPEC 11.8)."""
+    for step in steps:
+        level, id = Confirmation(str(step.block["confirmation"])), step.capability.id
+        if options.confirmation is not None and own.confirmation.rank < level.rank:
+            rule = f"confirmation={own.confirmation.value!r} is below {level.value!r} of its step {id}"
+            raise at.wrong(rule, do="leave it out: it is at least that of the strictest step")
+        if options.idempotent and not step.governed.idempotent:
+            raise at.wrong(f"idempotent=True, and its step {id} is not", do="leave it out")
+        if options.reversible and step.governed.reversible is False:
+            raise at.wrong(f"reversible=True, and its step {id} is not", do="leave it out")
+    audits, fidelities = tuple(Audit), tuple(Fidelity)
+    fidelity = max((own.fidelity, *(step.governed.fidelity for step in steps)), key=fidelities.index)
+    least = Confirmation.REQUIRED if unsure(effect, fidelity) else own.confirmation
+    levels = (own.confirmation, least, *(Confirmation(str(step.block["confirmation"])) for step in steps))
+    return Governed(
+        idempotent=own.idempotent,
+        reversible=own.reversible is not False and all(step.governed.reversible is not False for step in steps),
+        confirmation=max(levels, key=lambda level: level.rank),
+        audit=max((own.audit, *(step.governed.audit for step in steps)), key=audits.index),
+        fidelity=fidelity,
     )
 
 

@@ -11,11 +11,12 @@ from remit._contract.options import Options, Place
 from remit._model.answers import Refused
 from remit._model.consumer import Principal
 from remit._model.context import Context
+from remit._model.steps import Steps
 from remit._schema.derive import DerivedInput, DerivedOutput, derive_input, derive_output, return_hint
 from remit._schema.literal import input_schema, literal_input, literal_output, output_schema
 from remit.errors import DefinitionError
 
-INJECTED: Final[Mapping[type, str]] = MappingProxyType({Context: "context", Principal: "principal"})
+INJECTED: Final[Mapping[type, str]] = MappingProxyType({Context: "context", Principal: "principal", Steps: "steps"})
 
 
 class _Judge(Protocol):

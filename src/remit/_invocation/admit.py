@@ -145,7 +145,12 @@ class Part:
 
 
 def admit(call: Call, part: Part) -> Later | None:
-    """Take a place in the lane of this call, or wait for one, at most the admission limit."""
+    """Take a place in the lane of this call, or wait for one, at most the admission limit.
+
+    A flow takes none: its steps do, one after the other, so that none waits for a place that another holds (SPEC 11.8).
+    """
+    if call.run is not None:
+        return None
     lane, forget = part.lanes.of(call)
     if not lane.enter(call.key):
         return partial(_wait, call, part)

@@ -50,7 +50,8 @@ class Network:
 
 def authorize(call: Call, part: Part) -> Later | None:
     """Ask every policy that has an opinion; the strictest answer stands."""
-    if part.network is not None and not call.consumer.kind.in_process:
+    # A step of a flow did not come over the network: its flow did, and was charged.
+    if part.network is not None and call.step_of is None and not call.consumer.kind.in_process:
         return partial(_from_network, call, part, part.network)
     chain = call.live.chain
     if not chain.has_authorize:

@@ -1,6 +1,7 @@
 """The one travelling value: a call, each field written once by the phase that owns it (DESIGN 1.3)."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from remit._base.clock import TimerHandle
 from remit._base.threads import Job
 from remit._confirmation.request import Ask, RequestRecord
 from remit._confirmation.standing import Standing
+from remit._invocation.run import Run
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.context import LazySignal
 from remit._model.outcome import Outcome
@@ -32,8 +34,9 @@ class Call:
     `owner` is the instance whose code runs and `acted` says that it has returned, both for a redactor only. `waited` is
     set by whoever let other code run since authorization, so that the dispatch gate looks again; `votes`
     and the durations (seconds) are for the journal. `work` is what runs in a thread, `held` that it still ran when the
-    call was answered, `tried` how many attempts have failed that another follows. `recorded` says that a durable store
-    knows of it.
+    call was answered, `tried` how many attempts have failed that another follows. `run` is the run of a flow that this
+    call carries, `step_of` that of which it is one step, `carries` the waiting one that it was made to carry on.
+    `recorded` says that a durable store knows of it.
     """
 
     __slots__ = (
@@ -42,6 +45,7 @@ class Call:
         "begun",
         "bound",
         "canonical",
+        "carries",
         "confirmation_needed",
         "consumer",
         "correlation_id",
@@ -73,11 +77,13 @@ class Call:
         "reported_all",
         "request",
         "result",
+        "run",
         "running",
         "signal",
         "spent",
         "standing",
         "started",
+        "step_of",
         "task",
         "timeout_s",
         "timer",
@@ -97,11 +103,14 @@ class Call:
         consumer: Consumer,
         host_timeout: float | None,
         progress: ProgressListener | None = None,
+        *,
+        step_of: Run | None = None,
+        carries: Run | None = None,
     ) -> None:
-        self.request = request
-        self.consumer = consumer
+        self.request, self.consumer = request, consumer
         self.key: ConsumerKey = consumer.key
         self.host_timeout = host_timeout
+        self.step_of, self.carries = step_of, carries
         self.begun = 0.0
         self.listeners: list[asyncio.Future[Outcome]] = []
         self.told: list[ProgressListener] = [] if progress is None else [progress]
@@ -110,11 +119,10 @@ class Call:
         self.waiters = 1
         self.outcome: Outcome | None = None
         self.held = False
-        # envelope
+        # envelope, identity
         self.input: dict[str, Json] = {}
         self.input_bytes = b""
         self.correlation_id: str | None = None
-        # identity
         self.invocation_id = ""
         self.fingerprint, self.evidence_fits = "", False
         self.joined = False
@@ -123,16 +131,15 @@ class Call:
         self.bound: Bound | None = None
         self.timeout_s = 0.0
         self.version_before = ""
-        # effective_input
+        # effective_input, flow, review, confirm, admit
         self.repairs: tuple[Repair, ...] = ()
         self.effective: dict[str, Json] = {}
         self.canonical = b""
         self.arguments: Mapping[str, Any] = {}
-        # review, confirm
+        self.run: Run | None = None
         self.confirmation_needed: Required | None = None
         self.evidence: RequestRecord | None = None
         self.covered: Ask | None = None
-        # admit
         self.release: Release | None = None
         # dispatch, execute
         self.started = self.spent = self.running = self.acted = self.recorded = False
@@ -167,3 +174,12 @@ class Call:
         """The viewer; only after `resolve`."""
         assert self.viewer is not None
         return self.viewer
+
+
+def seconds_of(timeout: float | None) -> float | None:
+    """The host's own deadline, checked: it is the host's mistake, so it is raised."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
+        raise ValueError("timeout= is a positive number of seconds; more than 600 count as 600")
+    return timeout

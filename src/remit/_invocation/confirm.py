@@ -12,6 +12,7 @@ from remit._confirmation.standing import Standing
 from remit._contract.plan import Plan
 from remit._invocation.call import Call, Later
 from remit._model.preflight import Question
+from remit._model.request import Invocation
 from remit._model.request_view import ConfirmationStatus
 from remit._model.standing import StandingOffer
 from remit._policy.decision import Required
@@ -115,8 +116,9 @@ def _summary(call: Call, needed: Required, entered: Entered) -> str | None:
 
 
 def _approvers(call: Call, needed: Required) -> tuple[str, ...]:
-    approver = call.live.plan.approver
-    return tuple(sorted({*needed.approvers, *([approver] if approver else [])}))
+    plan = call.live.plan
+    own = (plan.approver,) if plan.approver else ()
+    return tuple(sorted({*needed.approvers, *own, *(() if plan.flow is None else plan.flow.approvers)}))
 
 
 def _ask(call: Call, part: Part) -> Ask:
@@ -136,14 +138,21 @@ def _ask(call: Call, part: Part) -> Ask:
         input=call.effective,
         canonical=call.canonical,
         bound=plan.descriptor.filled(call.input),
-        invocation=replace(call.request, id=call.invocation_id, input=call.input, confirmation=None),
+        invocation=_again(call),
         approvers=_approvers(call, needed),
         summary=_summary(call, needed, part.entered),
         spend_s=plan.spend_s,
         standing=_offer(plan, needed, part.limits),
-        fingerprint=call.fingerprint,
+        fingerprint=call.fingerprint if call.step_of is None else call.step_of.fingerprint,
         sensitive=_withheld(call),
     )
+
+
+def _again(call: Call) -> Invocation:
+    """What is called again with the evidence: this call, or the flow of which it is a step."""
+    if call.step_of is not None:
+        return call.step_of.request
+    return replace(call.request, id=call.invocation_id, input=call.input, confirmation=None)
 
 
 def _withheld(call: Call) -> tuple[str, ...]:

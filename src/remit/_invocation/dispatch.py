@@ -75,6 +75,8 @@ async def _gate(call: Call, part: Part) -> None:
     if call.evidence is not None:
         await part.broker.spend(call.evidence)
         call.spent = True
+        if call.run is not None:
+            call.run.evidence = call.evidence
     if not call.live.registration.live:  # gone while the store was busy
         raise Refusal(component_unmounted("mid-flight", Happened.NONE))
     call.running = True

@@ -30,7 +30,7 @@ def accept(call: Call, part: Part) -> None:
         if value is not None and not isinstance(value, str):
             name = next(name for name in _TEXTS if getattr(request, name) is value)
             raise Refusal(invalid_input([Issue(path="", message=f"`{name}` must be text")]))
-    if request.id is not None and not is_invocation_id(request.id):
+    if request.id is not None and call.step_of is None and not is_invocation_id(request.id):
         raise Refusal(invalid_input([Issue(path="", message="`id` must be 1 to 128 characters of [A-Za-z0-9._-]")]))
     if request.correlation_id is not None:
         most = part.limits.correlation_id

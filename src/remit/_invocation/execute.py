@@ -12,14 +12,18 @@ from remit._base.ident import new_id
 from remit._base.limits import Limits
 from remit._base.text import clean_line
 from remit._base.threads import Threads
+from remit._contract.plan import Role
 from remit._invocation.attempts import Attempts
 from remit._invocation.backend import backend_refusal, declared_of, small
 from remit._invocation.call import Call, Later
+from remit._invocation.run import Doing, Run, RunStep
+from remit._invocation.runs import Runs
 from remit._journal.audit import AuditLog
 from remit._model.answers import Refused
 from remit._model.context import Context
 from remit._model.progress import Progress, Reporter
 from remit._model.retry import Retry
+from remit._model.steps import Steps
 from remit._policy.chain import PolicyFault
 from remit._registry.entered import Entered
 from remit._registry.viewer import Viewer
@@ -47,7 +51,8 @@ class Part:
     """What this phase needs.
 
     `idempotency_key` is made of the call's identity and tells nothing of the agent's id; `audit` takes attempts, and
-    what a listener to progress raised. `chance` gives numbers from 0 to 1.
+    what a listener to progress raised. `chance` gives numbers from 0 to 1. `runs` holds
+    the flows that wait for a person; `run_step` is the pipeline's own way to run one of their steps.
     """
 
     entered: Entered
@@ -58,6 +63,8 @@ class Part:
     idempotency_key: Callable[[Call], str]
     threads: Threads
     chance: Callable[[], float]
+    runs: Runs
+    run_step: RunStep | None = None
 
 
 def execute(call: Call, part: Part) -> Later | None:
@@ -168,6 +175,8 @@ def _repeated(call: Call, part: Part, retry: Retry) -> Awaitable[object]:
 async def _run(call: Call, part: Part) -> object:
     bound = call.live
     plan = bound.plan
+    if call.run is not None:
+        return await _carry(call, part, call.run)
     if plan.operation is None:
         assert plan.handler is not None
         injected = _injected(call, part) if plan.injected else {}
@@ -179,6 +188,23 @@ async def _run(call: Call, part: Part) -> object:
         raise Refusal(execution_failed("transport", Happened.NONE), why="the backend no longer offers the operation")
     context = _context(call, part)
     return await part.entered.run(operation.run, call.effective, call.canonical, context)
+
+
+async def _carry(call: Call, part: Part, run: Run) -> object:
+    """Begin the method of a flow, or carry it on, until it ends or waits for a person (SPEC 11.8)."""
+    assert part.run_step is not None
+    doing = Doing(told=partial(_report, call, part), signal=call.signal)
+    try:
+        return await run.carry(call, call.consumer, partial(_method, call, part), part.run_step, doing)
+    finally:
+        part.runs.stopped(run, keep=call.carries is not None and call.outcome is None)
+
+
+async def _method(call: Call, part: Part, steps: Steps) -> object:
+    plan = call.live.plan
+    assert plan.handler is not None
+    named = {**call.arguments, **_injected(call, part, steps)}
+    return await part.entered.run(plan.handler, call.live.registration.component, **named)
 
 
 async def _in_thread(call: Call, part: Part, injected: dict[str, Any]) -> object:
@@ -193,10 +219,10 @@ async def _in_thread(call: Call, part: Part, injected: dict[str, Any]) -> object
     return work.take()
 
 
-def _injected(call: Call, part: Part) -> dict[str, Any]:
+def _injected(call: Call, part: Part, steps: Steps | None = None) -> dict[str, Any]:
     context = _context(call, part)
-    injected = call.live.plan.injected
-    return {name: context if role == "context" else context.principal for name, role in injected.items()}
+    given: dict[Role, object] = {"context": context, "principal": context.principal, "steps": steps}
+    return {name: given[role] for name, role in call.live.plan.injected.items()}
 
 
 def _context(call: Call, part: Part) -> Context:
@@ -232,7 +258,7 @@ def _reporter(call: Call, part: Part) -> Reporter:
     return from_thread
 
 
-def _report(call: Call, part: Part, done: float, total: float | None, text: str | None) -> None:
+def _report(call: Call, part: Part, done: float, total: float | None, text: str | None = None) -> None:
     """Pass on what the code says, not too often; once answered, a call has no progress (decision 10)."""
     if call.outcome is not None or not call.told:
         return

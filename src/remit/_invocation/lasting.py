@@ -13,6 +13,7 @@ from remit._invocation.call import Call
 from remit._invocation.ledger import keeps
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Failed, Ok, Outcome, Untrusted, untrusted_to_json
+from remit._model.steps import StepsDone
 from remit._model.wire import error_from_json, error_to_json
 from remit.errors import Happened, Refusal, cancelled, invocation_conflict
 from remit.store.protocol import CallStore
@@ -91,6 +92,8 @@ def _form(outcome: Outcome, limits: Limits, size: int) -> str:
     else:
         output = outcome.output if size <= limits.replay_output_bytes else None
         form = {"output": output, "untrusted": untrusted_to_json(outcome.untrusted)}
+    if outcome.steps is not None:
+        form["steps"] = list(outcome.steps)
     return canonical(form).decode()
 
 
@@ -110,6 +113,7 @@ def _outcome(row: CallRow, call: Call) -> Outcome:
             surface_version=version,
             surface_changed=False,
             untrusted=untrusted,
+            steps=_steps(form),
         )
     told = form.get("error")
     return Failed(
@@ -118,4 +122,13 @@ def _outcome(row: CallRow, call: Call) -> Outcome:
         error=error_from_json(told) if isinstance(told, dict) else cancelled(Happened.UNKNOWN),
         surface_version=version,
         surface_changed=False,
+        steps=_steps(form),
     )
+
+
+def _steps(form: dict[str, Json]) -> StepsDone | None:
+    match form.get("steps"):
+        case [int(done), int(of)]:
+            return StepsDone(done, of)
+        case _:
+            return None

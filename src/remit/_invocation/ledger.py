@@ -143,9 +143,14 @@ def _without_output(outcome: Ok) -> Ok:
         surface_version=outcome.surface_version,
         surface_changed=outcome.surface_changed,
         untrusted=outcome.untrusted,
+        steps=outcome.steps,
     )
 
 
 def keeps(call: Call) -> bool:
-    """Whether the outcome must be kept for its whole time: not idempotent, and named by a caller who may repeat it."""
-    return call.request.id is not None and not call.live.plan.descriptor.idempotent
+    """Whether the outcome must be kept for its whole time: not idempotent, and named by a caller who may repeat it.
+
+    That of a step is kept where its flow was named.
+    """
+    named = call.request.id is not None if call.step_of is None else call.step_of.named
+    return named and not call.live.plan.descriptor.idempotent

@@ -12,6 +12,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    flow,
     handoff,
     identity,
     precondition,
@@ -53,6 +54,7 @@ class Parts:
     authorize: authorize.Part
     effective_input: effective_input.Part
     handoff: handoff.Part
+    flow: flow.Part
     review: review.Part
     precondition: precondition.Part
     confirm: confirm.Part

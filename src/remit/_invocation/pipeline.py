@@ -1,14 +1,15 @@
 """The order of the phases, as data, and the only place that turns a raise into a returned `Failed` (DESIGN 1.3)."""
 
 import asyncio
-import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from remit._base.boundary import Json, loads
+from remit._base.awaiting import current_task, in_a_loop
+from remit._base.boundary import loads
 from remit._base.codes import FailedReason
 from remit._base.ident import new_id
 from remit._base.threads import Job
@@ -20,6 +21,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    flow,
     handoff,
     identity,
     precondition,
@@ -27,14 +29,16 @@ from remit._invocation import (
     review,
     settle,
 )
-from remit._invocation.call import Call, Later
+from remit._invocation.call import Call, Later, seconds_of
 from remit._invocation.known import blame, known_of
 from remit._invocation.parts import Ahead, Parts
+from remit._invocation.run import Run
+from remit._invocation.seen import passing, refused
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.context import DEADLINE
 from remit._model.effects import Effect
 from remit._model.outcome import Outcome
-from remit._model.preflight import Preflight, Question
+from remit._model.preflight import Preflight
 from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._model.withheld import masked
@@ -64,9 +68,15 @@ class Pipeline:
     a task of its own, so that whoever asked may leave.
     """
 
-    __slots__ = ("_clock", "_running", "_settle", "_steps", "_threads")
+    __slots__ = ("_clock", "_errand", "_flows", "_newest", "_running", "_settle", "_stepping", "_steps", "_threads")
 
     def __init__(self, parts: Parts) -> None:
+        self._flows = parts.flow.runs
+        self._newest = parts.dispatch.newest
+        self._stepping: dict[Run, Call] = {}
+        self._errand = parts.settle.errand
+        parts.flow.desk.on_end = self._decided
+        parts.flow.broker.on_end(self._decided)
         self._clock = parts.clock
         self._threads = parts.execute.threads
         self._settle = parts.settle
@@ -80,12 +90,13 @@ class Pipeline:
             (identity.hand_over, ledger),
             (effective_input.make, parts.effective_input),
             (handoff.stop, parts.handoff),
+            (flow.take_up, parts.flow),
             (review.review, parts.review),
             (precondition.check, parts.precondition),
             (confirm.confirm, parts.confirm),
             (admit.admit, parts.admit),
             (dispatch.dispatch, parts.dispatch),
-            (execute.execute, parts.execute),
+            (execute.execute, replace(parts.execute, run_step=self._step)),
             (settle.check_output, parts.settle),
         )
 
@@ -97,7 +108,9 @@ class Pipeline:
         progress: ProgressListener | None = None,
     ) -> Outcome:
         """Run one call and return how it ended; cancelling this leaves the call, and ends it when nobody is left."""
-        call = Call(request, consumer, _seconds(host_timeout), progress)
+        return await self._answer(Call(request, consumer, seconds_of(host_timeout), progress), progress)
+
+    async def _answer(self, call: Call, progress: ProgressListener | None = None) -> Outcome:
         call.begun = self._clock.monotonic()
         self._running[call] = None
         copy_context().run(self._start, call)
@@ -113,6 +126,23 @@ class Pipeline:
             self.leave(call)
             raise
 
+    async def _step(self, run: Run, request: Invocation) -> Outcome:
+        """Run one step of a flow as a call of its own, through every phase (SPEC 11.8)."""
+        call = self._stepping[run] = Call(request, run.consumer, None, step_of=run)
+        try:
+            return await self._answer(call)
+        finally:
+            del self._stepping[run]
+
+    def _decided(self, id: str) -> None:
+        """A handoff or a request has ended: the flow that waits for it goes on, although nobody calls (SPEC 11.8)."""
+        for run in self._flows.waiting_for(id) if self._flows.held and in_a_loop() else ():
+            self._errand(self._carry_on(run))
+
+    async def _carry_on(self, run: Run) -> None:
+        if run.pause is not None:  # else somebody has called meanwhile
+            await self._answer(Call(run.request, self._newest(run.consumer), None, carries=run))
+
     def leave(self, call: Call) -> None:
         """One of those who wait for this call has gone; the last one's going cancels it."""
         call.waiters -= 1
@@ -124,32 +154,39 @@ class Pipeline:
         found = [call for call in self._running if call.invocation_id == invocation_id and call.key == key]
         for call in found:
             self.abort(call, cancelled(self._happened(call)))
-        return bool(found)
+        return self._flows.drop_if(lambda run: run.is_of(key, invocation_id)) or bool(found)
 
     def unmounted(self, registration: Registration) -> None:
         """End running work of a registration that has gone; a navigation that runs settles by itself (SPEC 6.8)."""
-        for call in tuple(self._running):
+        for call in sorted(self._running, key=lambda call: call.step_of is None):  # steps before their flows
             bound = call.bound
-            if bound is None or bound.registration is not registration:
-                continue
-            if call.running and bound.plan.descriptor.effect is Effect.NAVIGATION:
+            if bound is None or bound.registration is not registration or self._navigates(call):
                 continue
             self.abort(call, component_unmounted("mid-flight", self._happened(call)))
+        self._flows.drop_of(registration)
+
+    def _navigates(self, call: Call) -> bool:
+        """Whether it settles by itself although its view goes: a navigation that runs, and the flow it is a step of."""
+        if call.running and call.live.plan.descriptor.effect is Effect.NAVIGATION:
+            return True
+        step = None if call.run is None else self._stepping.get(call.run)
+        return step is not None and self._navigates(step)
 
     def end_all(self, *, but_asking: bool = False) -> None:
         """End every running call as cancelled; with `but_asking`, not the one in whose own steps this was found out."""
-        asking = _current_task() if but_asking else None
+        asking = current_task() if but_asking else None
         for call in tuple(self._running):
             if call.task is not None and call.task is asking and not call.started:
                 continue
             self.abort(call, cancelled(self._happened(call)))
+        self._flows.drop_of()
 
     def cut_off(self, has_ended: Callable[[Consumer], bool], why: str) -> bool:
         """Stop what waits for consumers that nobody vouches for any more; code that runs is not interrupted."""
         found = [call for call in self._running if not call.started and has_ended(call.consumer)]
         for call in found:
             self.abort(call, not_authenticated(), why=why)
-        return bool(found)
+        return self._flows.drop_if(lambda run: has_ended(run.consumer)) or bool(found)
 
     def abort(self, call: Call, error: AgentError, *, why: str | None = None, message: str | None = None) -> None:
         """Answer now, tell the code that runs, and do not wait for it; what it gives later is ignored."""
@@ -157,8 +194,11 @@ class Pipeline:
             return
         call.signal.set()
         self._close(call, error, why=why)
-        if call.task is not None and call.task is not _current_task():
+        if call.task is not None and call.task is not current_task():
             call.task.cancel(message)
+        step = self._stepping.get(call.run) if call.run is not None and call.run.leave(call) else None
+        if step is not None:
+            self.abort(step, cancelled(self._happened(step)), message=message)
 
     def _start(self, call: Call) -> None:
         """Run the phases up to the first that has to wait; from there on in a task of its own, under the deadline."""
@@ -233,6 +273,8 @@ class Pipeline:
 
     def _hand_over(self, call: Call, outcome: Outcome) -> None:
         settle.repeat(call, outcome)
+        if self._flows.held:
+            self._flows.claimed(call.key, call.invocation_id)
         self._finish(call)
 
     def _finish(self, call: Call) -> None:
@@ -313,26 +355,26 @@ class LookAhead:
             return work.result()
         idempotent = call.live.plan.descriptor.idempotent
         error = timeout(round(call.timeout_s * 1_000), idempotent=idempotent, happened=Happened.NONE)
-        return _refused(call, error)
+        return refused(call, error)
 
     async def _walk(self, call: Call, over: "asyncio.Future[None]") -> Preflight:
         try:
             await self._take(call, over)
             return self._passed(call)
         except identity.WouldRepeat:
-            return _passing(call, repeat=True)
+            return passing(call, repeat=True)
         except Refusal as refusal:
             if refusal.cause is not None:
                 self._fault(f"a preflight: {refusal.why}", refusal.cause)
-            return _refused(call, refusal.error)
+            return refused(call, refusal.error)
         except asyncio.CancelledError:
-            return _refused(call, cancelled(Happened.NONE))
+            return refused(call, cancelled(Happened.NONE))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - the edge of a look ahead: application code raised
             correlation = new_id("err_")
             self._fault(f"a preflight: {correlation}", error)
-            return _refused(call, execution_failed("handler-error", Happened.NONE, correlation_id=correlation))
+            return refused(call, execution_failed("handler-error", Happened.NONE, correlation_id=correlation))
 
     async def _take(self, call: Call, over: "asyncio.Future[None]") -> None:
         for phase, part in self._steps:
@@ -352,44 +394,4 @@ class LookAhead:
         standing = confirm.standing(call, self._confirm)
         question = confirm.question(call, self._confirm) if standing is None else None
         shown = masked(input, call.live.plan.sensitive)
-        return _passing(call, input=shown, question=question, standing=standing)
-
-
-def _passing(
-    call: Call,
-    *,
-    input: Mapping[str, Json] | None = None,
-    question: Question | None = None,
-    standing: str | None = None,
-    repeat: bool = False,
-) -> Preflight:
-    bound = call.live
-    return Preflight(
-        capability_id=bound.plan.id,
-        registration=bound.registration.id,
-        instance=bound.registration.instance,
-        input=input,
-        question=question,
-        standing=standing,
-        repeat=repeat,
-    )
-
-
-def _refused(call: Call, error: AgentError) -> Preflight:
-    return Preflight(capability_id=call.request.capability_id, error=error)
-
-
-def _seconds(timeout: float | None) -> float | None:
-    """The host's own deadline, checked: it is the host's mistake, so it is raised."""
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < math.inf:
-        raise ValueError("timeout= is a positive number of seconds; more than 600 count as 600")
-    return timeout
-
-
-def _current_task() -> "asyncio.Task[object] | None":
-    try:
-        return asyncio.current_task()
-    except RuntimeError:  # a surface may be looked at and disposed outside its loop
-        return None
+        return passing(call, input=shown, question=question, standing=standing)

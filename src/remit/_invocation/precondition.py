@@ -18,7 +18,9 @@ class Part:
 
 def check(call: Call, part: Part) -> Later | None:
     """Run the precondition of the capability, if it has one; None means no objection."""
-    return None if call.live.plan.precondition is None else partial(_ask, call, part)
+    if call.live.plan.precondition is None or (call.run is not None and call.run.begun):
+        return None
+    return partial(_ask, call, part)
 
 
 async def _ask(call: Call, part: Part) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from remit._base.limits import Limits
 from remit._confirmation.standing import Standings
+from remit._contract.plan import Plan
 from remit._invocation.call import Call
 from remit._model.consumer import Consumer, ConsumerKey
 from remit._model.effects import Effect, Kind
@@ -166,9 +167,17 @@ def _timeout(call: Call, bound: Bound, limits: Limits) -> float:
     """Seconds until the deadline: the host's own for this call, the capability's, or the kind's (SPEC 6.7)."""
     if call.host_timeout is not None:
         return min(call.host_timeout, limits.call_max_s)
-    if bound.plan.timeout_s is not None:
-        return bound.plan.timeout_s
-    descriptor = bound.plan.descriptor
+    if bound.plan.flow is not None and bound.plan.timeout_s is None:  # what its steps may take, and its own code
+        seconds = limits.action_s + sum(_usual(step, limits) for step in bound.plan.flow.steps)
+        return min(seconds, limits.call_max_s)
+    return _usual(bound.plan, limits)
+
+
+def _usual(plan: Plan, limits: Limits) -> float:
+    """Seconds that one call may take where the host says nothing."""
+    if plan.timeout_s is not None:
+        return plan.timeout_s
+    descriptor = plan.descriptor
     if descriptor.kind is Kind.REFERENCE:
         return limits.procedure_s
     return limits.observation_s if descriptor.effect is Effect.READ else limits.action_s

@@ -23,6 +23,7 @@ from remit._model.event import EventType
 from remit._model.ids import MAX_ID
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.payload import Payload, PayloadPart, PayloadReader
+from remit._model.steps import StepsDone
 from remit._registry.entered import Entered, Raised
 from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
@@ -137,8 +138,9 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     stored = call.running and not reads and (error is None or MATRIX[error.code].stored)
     part.ledger.end(call, stored=stored, keep=stored and keeps(call), size=len(call.output_bytes))
     happened = _happened(call, error)
-    if call.evidence is not None and call.spent:
-        part.settled(call.evidence, happened)
+    evidence = _spent(call)
+    if evidence is not None:
+        part.settled(evidence, happened)
     if call.recorded and part.lasting is not None:
         part.errand(part.lasting.settled(call, stored=stored))
     _note_reading(call, call.outcome)
@@ -221,6 +223,7 @@ def _outcome(call: Call, error: AgentError | None, version: str) -> Outcome:
             surface_version=version,
             surface_changed=changed,
             untrusted=call.live.plan.descriptor.untrusted,
+            steps=_steps(call),
         )
     return Failed(
         invocation_id=call.invocation_id,
@@ -228,11 +231,23 @@ def _outcome(call: Call, error: AgentError | None, version: str) -> Outcome:
         error=error,
         surface_version=version,
         surface_changed=changed,
+        steps=_steps(call),
     )
 
 
+def _spent(call: Call) -> RequestRecord | None:
+    """The evidence that was used up for what has ended now; a flow that waits for a person has not ended."""
+    if call.run is not None and call.run.begun:
+        return None if call.run.pause is not None else call.run.evidence
+    return call.evidence if call.spent else None
+
+
+def _steps(call: Call) -> StepsDone | None:
+    return call.run.count if call.run is not None and call.run.begun else None
+
+
 def _happened(call: Call, error: AgentError | None) -> Happened:
-    if error is None:
+    if error is None or (call.run is not None and call.run.acted and "outcome" not in error.details):
         return Happened.DONE
     told = error.details.get("outcome")
     return Happened(told) if isinstance(told, str) else Happened.NONE

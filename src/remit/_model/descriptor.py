@@ -21,7 +21,8 @@ class Descriptor:
     the output that do (SPEC 3.3, 3.14). `record` is the kind of rows that a folded template acts on, None for
     everything else; then the input has a required property `record`, their id (SPEC 11.6). `handoff` says why only a
     person may do it, None for what an agent may (SPEC 11.7). `source` says who wrote the declaration, `fidelity` how
-    well it is known to say what a call does (SPEC 11.9).
+    well it is known to say what a call does (SPEC 11.9). `steps` are the ids of a flow's steps, none for
+    everything else (SPEC 11.8).
     """
 
     id: CapabilityId
@@ -45,6 +46,7 @@ class Descriptor:
     handoff: str | None = None
     source: Source = Source.DECLARED
     fidelity: Fidelity = Fidelity.HIGH
+    steps: tuple[str, ...] = ()
 
     @property
     def derived(self) -> bool:

@@ -29,6 +29,11 @@ class Effect(StrEnum):
         return self in _READS
 
     @property
+    def rank(self) -> int:
+        """How strict it is, from 0: the strictest of a flow's steps is the flow's own (SPEC 11.8)."""
+        return _STRICTNESS[self]
+
+    @property
     def grave(self) -> bool:
         """True for `destructive` and `external-side-effect`: a moved version matters, approval is fresh each time."""
         return self in _GRAVE
@@ -36,6 +41,15 @@ class Effect(StrEnum):
 
 _READS = frozenset({Effect.READ, Effect.SERVER_QUERY})
 _GRAVE = frozenset({Effect.DESTRUCTIVE, Effect.EXTERNAL_SIDE_EFFECT})
+_STRICTNESS = {
+    Effect.READ: 0,
+    Effect.SERVER_QUERY: 1,
+    Effect.LOCAL_STATE: 2,
+    Effect.NAVIGATION: 3,
+    Effect.SERVER_MUTATION: 4,
+    Effect.EXTERNAL_SIDE_EFFECT: 5,
+    Effect.DESTRUCTIVE: 6,
+}
 EFFECTS_OF: dict[Kind, tuple[Effect, ...]] = {
     Kind.OBSERVATION: (Effect.READ,),
     Kind.ACTION: (Effect.LOCAL_STATE, Effect.NAVIGATION),

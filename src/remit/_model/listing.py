@@ -78,6 +78,9 @@ class Listed:
         if descriptor.handoff is not None:
             form["handoff"] = {"reason": descriptor.handoff}
         form.update(descriptor.known)
+        if descriptor.steps:
+            form["composite"] = True
+            form["flowSteps"] = len(descriptor.steps)
         if self.scope_path:
             form["scopePath"] = list(self.scope_path)
         if self.records is not None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from remit._model.steps import StepsDone
 from remit.errors import AgentError
 
 Untrusted: TypeAlias = bool | tuple[str, ...]
@@ -14,7 +15,8 @@ class Ok:
     """The call ran; `output` is JSON (None when the capability returns nothing).
 
     `surface_changed` says that the listing this consumer may see moved during the call. `untrusted` says that the
-    output holds text from outside the organisation, or names the fields that do (SPEC 3.14).
+    output holds text from outside the organisation, or names the fields that do (SPEC 3.14). `steps` is there for flows
+    only: how many of its steps are done (SPEC 11.8).
     """
 
     invocation_id: str
@@ -23,17 +25,22 @@ class Ok:
     surface_version: str
     surface_changed: bool
     untrusted: Untrusted = False
+    steps: StepsDone | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The call did not succeed; `error` says why in the agent's terms."""
+    """The call did not succeed; `error` says why in the agent's terms.
+
+    `steps` says of a flow how many of its steps are done all the same, or before it paused (SPEC 11.8).
+    """
 
     invocation_id: str
     capability_id: str
     error: AgentError
     surface_version: str
     surface_changed: bool
+    steps: StepsDone | None = None
 
 
 Outcome = Ok | Failed

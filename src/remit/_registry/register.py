@@ -222,6 +222,7 @@ def _policy(policy: object, plan: Plan) -> Policy:
 def _check_lowered(plan: Plan, chain: Chain) -> None:
     descriptor = plan.descriptor
     lowered = descriptor.effect is Effect.DESTRUCTIVE and descriptor.confirmation is Confirmation.OPTIONAL
+    lowered = lowered and plan.flow is None  # a flow asks by itself, and the step that was lowered is looked at here
     if lowered and not chain.has_review:
         raise DefinitionError(
             DefinitionCode.INVALID_DEFINITION,

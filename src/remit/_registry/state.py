@@ -124,10 +124,11 @@ class Bound:
 
     `mark` is a number that no other bound ever has and that moves on `invalidate`; versions are compared by it.
     `listed` is the ready entry of the usual case: available, nothing to add. `inline` says that its code never waits: a
-    synchronous handler that runs here and once, and no `around`.
+    synchronous handler that runs here and once, and no `around`. `steps` are the steps of a flow, in the same
+    registration.
     """
 
-    __slots__ = ("address", "chain", "inline", "listed", "mark", "plan", "registration")
+    __slots__ = ("address", "chain", "inline", "listed", "mark", "plan", "registration", "steps")
 
     @property
     def names(self) -> Iterable[str]:
@@ -140,6 +141,7 @@ class Bound:
         self.registration = registration
         self.chain = chain
         self.mark = mark
+        self.steps: tuple[Bound, ...] = ()
         self.inline = not (plan.is_async or plan.blocking or plan.retry is not None or chain.has_around)
         self.address = (
             f"{registration.sealed.type}/{registration.instance}"
@@ -257,6 +259,10 @@ class State:
     def add(self, registration: Registration, bounds: Iterable[Bound]) -> None:
         """Index a registration and its capabilities."""
         registration.bounds = tuple(bounds)
+        for bound in registration.bounds:
+            if bound.plan.flow is not None:
+                own = {other.plan.id: other for other in registration.bounds}
+                bound.steps = tuple(own[step.id] for step in bound.plan.flow.steps)
         registration.steady = all(_is_steady(bound) for bound in registration.bounds)
         self.by_instance[registration.sealed.type, registration.instance] = registration
         self.by_registration[registration.id] = registration
@@ -306,7 +312,10 @@ class State:
 
 
 def _is_steady(bound: Bound) -> bool:
-    """Whether no application code and no channel has a say in what one viewer sees of it (see `visibility.see`)."""
+    """Whether no application code and no channel has a say in what one viewer sees of it (see `visibility.see`).
+
+    The steps of a flow are judged beside it: they are of the same registration.
+    """
     plan = bound.plan
     return (
         plan.available is None

@@ -114,17 +114,37 @@ def find(capability_id: str, bounds: Iterable[Bound], offers: Offers, viewer: Vi
 
 def _judged(bound: Bound, viewer: Viewer, charges: bool) -> Sight:
     votes: tuple[Vote, ...] = ()
+    disabled: Disable | None = None
     if bound.chain.has_discover:
         verdict = bound.chain.discover(viewer.context(bound, charges=charges))
         votes = verdict.votes
         match verdict.decision:
             case Hide():
                 return Sight(state=State.HIDDEN, why="hidden by policy", votes=votes)
-            case Disable(reason=reason):
-                return _unavailable(reason, viewer, votes)
+            case Disable() as disabled:
+                pass
             case _:
                 pass
-    return _availability(bound, viewer, votes)
+    if bound.steps and (hidden := _hidden_step(bound, viewer)) is not None:
+        return Sight(state=State.HIDDEN, why=f"its step {hidden} is hidden", votes=votes)
+    return _availability(bound, viewer, votes) if disabled is None else _unavailable(disabled.reason, viewer, votes)
+
+
+def _hidden_step(flow: Bound, viewer: Viewer) -> str | None:
+    """The first step of a flow that this consumer may not see: then it may not see the flow (SPEC 11.8).
+
+    Meters only look: each step is charged when it is called.
+    """
+    for step in flow.steps:
+        off = _out_of_reach(step.plan.descriptor.id, _doors(step, viewer), viewer)
+        if off is _OUT_OF_SCOPE and _in_region(step.registration.place, viewer):
+            off = None
+        if off is None and step.chain.has_discover:
+            if isinstance(step.chain.discover(viewer.context(step, charges=False)).decision, Hide):
+                return step.plan.id
+        if off is not None:
+            return step.plan.id
+    return None
 
 
 def availability(bound: Bound, viewer: Viewer) -> Sight:
@@ -224,6 +244,8 @@ def _availability(bound: Bound, viewer: Viewer, votes: tuple[Vote, ...]) -> Sigh
     if pushed is not None:
         return _unavailable(pushed, viewer, votes)
     if plan.operation is not None and plan.operation in viewer.site.moved:
+        return _unavailable("contract-moved", viewer, votes)
+    if plan.flow is not None and any(step.operation in viewer.site.moved for step in plan.flow.steps):
         return _unavailable("contract-moved", viewer, votes)
     if plan.descriptor.confirmation.rank >= Confirmation.REQUIRED.rank and not viewer.site.can_confirm():
         if plan.handing is None:  # nobody is asked about what never runs

@@ -12,6 +12,8 @@ async def to_continue(confirmation_id: str, consumer: Consumer, parts: Wired, li
     """The exact call of a request of this consumer that is open or spent, else the answer that says why not."""
     broker = parts.broker
     stored, ended = broker.stored(confirmation_id, consumer.key), broker.ended(confirmation_id, consumer.key)
+    if stored is not None and parts.parts.flow.runs.holds(consumer.key, stored.id):
+        return stored  # a flow waits for it, and says itself how that ends
     if stored is None or ended is not None:
         told = ended or await _earlier(confirmation_id, consumer, parts)
         return life.no_call(stored, told, consumer)

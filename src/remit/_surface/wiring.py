@@ -27,6 +27,7 @@ from remit._invocation import (
     effective_input,
     envelope,
     execute,
+    flow,
     handoff,
     identity,
     precondition,
@@ -38,6 +39,7 @@ from remit._invocation.call import Call
 from remit._invocation.lasting import Lasting
 from remit._invocation.ledger import Ledger
 from remit._invocation.parts import Ahead, Parts
+from remit._invocation.runs import Runs
 from remit._journal.audit import AuditLog
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
@@ -218,6 +220,8 @@ class _Joined:
         clock, limits = self.given.clock, self.given.limits
         contract_hash = self.given.authority.hash
         ledger, lasting = Ledger(limits, clock), self._lasting()
+        desk = self._desk()
+        runs = Runs(limits, clock, flow.dropping(self.audit, contract_hash))
         return Parts(
             envelope=envelope.Part(limits),
             ledger=ledger,
@@ -234,7 +238,8 @@ class _Joined:
             ),
             authorize=authorize.Part(clock, self._network()),
             effective_input=effective_input.Part(self.entered, limits, self.probing.missed_record),
-            handoff=handoff.Part(self._desk(), self._secret(b"remit: handoffs"), contract_hash),
+            handoff=handoff.Part(desk, self._secret(b"remit: handoffs"), contract_hash),
+            flow=flow.Part(runs, self.broker, desk),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
             confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash, limits),
@@ -251,6 +256,7 @@ class _Joined:
                 idempotency_key=self._idempotency_key(),
                 threads=self.threads,
                 chance=random,
+                runs=runs,
             ),
             settle=settle.Part(
                 clock=clock,

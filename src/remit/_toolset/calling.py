@@ -77,18 +77,19 @@ async def answered(
 ) -> ToolResult:
     """Run one call; with a person to wait for, wait where its answer needs one, then answer once."""
     asked = await tools.invoke(call, timeout=timeout, progress=progress)
-    if person is None or asked.confirmation_id is None:
-        return asked
-    request = asked.confirmation_id
-    # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
-    decided = await person.port.decided(request, person.consumer, timeout=person.limits.decide_s + 1.0)
-    if decided in ENDED:
-        # The call itself could not say it: its component or the whole view may have ended too.
-        return replace(await tools.continue_(request), name=call.name)
-    if decided is None:
-        return asked
-    evidence = replace(call, confirmation=request, registration=asked.registration)
-    return await tools.invoke(evidence, timeout=timeout, progress=progress)
+    request: str | None = None
+    while person is not None and asked.confirmation_id not in {None, request}:  # a flow asks for each of its steps
+        request = asked.confirmation_id or ""
+        # The request expires by itself, so this wait has an end; the extra second lets the expiry win.
+        decided = await person.port.decided(request, person.consumer, timeout=person.limits.decide_s + 1.0)
+        if decided in ENDED:
+            # The call itself could not say it: its component or the whole view may have ended too.
+            return replace(await tools.continue_(request), name=call.name)
+        if decided is None:
+            return asked
+        evidence = replace(call, confirmation=request, registration=asked.registration)
+        asked = await tools.invoke(evidence, timeout=timeout, progress=progress)
+    return asked
 
 
 def as_invocation_id(call_id: str) -> str:

@@ -119,6 +119,8 @@ def prefix(descriptor: Descriptor, *, asks: bool = False) -> str:
         parts.append("only a person does it")
     if descriptor.fidelity is not Fidelity.HIGH:
         parts.append(f"{descriptor.fidelity.value} fidelity")
+    if descriptor.steps:
+        parts.append("1 step" if len(descriptor.steps) == 1 else f"{len(descriptor.steps)} steps")
     return f"[{' · '.join(parts)}]"
 
 
@@ -130,7 +132,9 @@ def hints(descriptor: Descriptor) -> Hints:
         read_only=reads,
         destructive=not reads and not local,
         idempotent=reads or descriptor.idempotent,
-        open_world=descriptor.kind is Kind.REFERENCE or bool(descriptor.untrusted),
+        open_world=descriptor.kind is Kind.REFERENCE
+        or bool(descriptor.untrusted)
+        or any(step.startswith("domain:") for step in descriptor.steps),
     )
 
 

@@ -15,6 +15,8 @@ from remit._model.progress import ProgressListener
 from remit._model.request import Invocation
 from remit._toolset.calling import Person, ToolCall, answered, model_call
 from remit._toolset.definitions import Definition, Definitions
+from remit._toolset.handing import DEFINITION as HANDOFF_TOOL
+from remit._toolset.handing import HANDOFF, handoff_result, hands
 from remit._toolset.pins import UNLISTED, Pin, Pins
 from remit._toolset.result import Called, ToolResult, to_result, with_present
 from remit._toolset.wire_names import NAME_BUDGET, wire_names
@@ -120,11 +122,14 @@ class Toolset:
         """List the tools as JSON-able definitions, for a model; live state is in `states`.
 
         Outer dicts are fresh, schemas are shared and must not be changed. Equal bytes as long as the same capabilities
-        are visible, whatever is available of them (SPEC 12.2).
+        are visible, whatever is available of them (SPEC 12.2). Where one of them is a step that only a person does,
+        the fixed tool `surface_handoff` comes last: it says how a handoff stands (SPEC 11.7).
         """
-        names = self._named(self._port.snapshot(self._consumer).capabilities())
+        visible = self._port.snapshot(self._consumer).capabilities()
+        names = self._named(visible)
         self._pins.listed(names.pins)
-        return [definition.to_json(name) for name, definition in zip(names.names, names.definitions, strict=True)]
+        told = [definition.to_json(name) for name, definition in zip(names.names, names.definitions, strict=True)]
+        return [*told, HANDOFF_TOOL.to_json(HANDOFF)] if any(map(hands, visible)) else told
 
     def states(self) -> dict[str, dict[str, object]]:
         """Tell for each tool whether it is available now, why not, and the author's live note."""
@@ -152,6 +157,8 @@ class Toolset:
         self, call: ToolCall, *, timeout: float | None = None, progress: ProgressListener | None = None
     ) -> ToolResult:
         """Run one call and answer at once, as doors need it; never waits for a person."""
+        if call.name == HANDOFF:
+            return handoff_result(self._port, self._consumer, call)
         target = self._target(call)
         outcome = await self._port.invoke(target.invocation, self._consumer, timeout=timeout, progress=progress)
         registration, listed = target.invocation.registration, target.listed

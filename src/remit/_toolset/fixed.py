@@ -91,7 +91,10 @@ DEFINITIONS: Final = (
         Definition(
             id=READ,
             title=None,
-            description="Call a capability whose effect is `read` or `server-query`, by its id. It changes nothing.",
+            description=(
+                "Call a capability whose effect is `read` or `server-query`, by its id. Or ask how a step stands that "
+                "only the person does: its handoff_id is the id then. It changes nothing."
+            ),
             input_schema=_CALL,
             output_schema=None,
             wraps=False,

@@ -18,6 +18,7 @@ from remit._toolset.definitions import Definitions
 from remit._toolset.direct import addressed, read_component
 from remit._toolset.discover import BUDGET, SMALLEST_BUDGET, Discovery, check_prefixes
 from remit._toolset.fixed import ACT, DEFINITIONS, DISCOVER, READ, Asked, Envelopes, Wanted
+from remit._toolset.handing import PREFIX, told
 from remit._toolset.pins import UNLISTED, Pin, Pins
 from remit._toolset.result import Called, ToolResult, to_result, with_details
 from remit.errors import AgentError, ErrorCode, Issue, ambiguous_instance, invalid_input
@@ -125,6 +126,10 @@ class MetaToolset:
         wanted = self._envelopes.wanted(call.arguments)
         if isinstance(wanted, AgentError):
             return self._refused(call, "", wanted)
+        if call.name == READ and wanted.id.startswith(PREFIX):  # no capability has such an id
+            found = told(self._port, self._consumer, call, wanted.id)
+            if found is not None:
+                return found
         wanted = _overridden(wanted, call)
         aim = self._aim(call, wanted)
         fault = self._no_read(aim.candidates) if call.name == READ else None

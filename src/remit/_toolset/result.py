@@ -7,6 +7,7 @@ import orjson
 
 from remit._model.listing import Listed
 from remit._model.outcome import Failed, Ok, Outcome, untrusted_to_json
+from remit._model.steps import StepsDone
 from remit._model.wire import error_to_json
 from remit._toolset.definitions import WRAPPED, Definition
 from remit.errors import AgentError, ErrorCode
@@ -78,34 +79,39 @@ def to_result(outcome: Outcome, called: Called) -> ToolResult:
 
 
 def success_text(outcome: Ok) -> str:
-    """`{"source", "data"}`, `surfaceChanged` when the listing moved, `untrusted` for text from outside."""
+    """`{"source", "data"}`, `surfaceChanged` when the listing moved, `untrusted` for text from outside, `steps`."""
     form: dict[str, object] = {"source": outcome.capability_id, "data": outcome.output}
     if outcome.surface_changed:
         form["surfaceChanged"] = True
     if outcome.untrusted:
         form["untrusted"] = untrusted_to_json(outcome.untrusted)
+    if outcome.steps is not None:
+        form["steps"] = outcome.steps.to_json()
     return to_text(form)
 
 
 def told(outcome: Failed) -> tuple[str, dict[str, object]]:
     """The refusal of a call, with what was called as its source (SPEC 11.15); what is not there is no source."""
     unknown = outcome.error.code is ErrorCode.CAPABILITY_NOT_FOUND
-    return refusal(outcome.error, None if unknown else outcome.capability_id)
+    return refusal(outcome.error, None if unknown else outcome.capability_id, outcome.steps)
 
 
-def refusal(error: AgentError, source: str | None = None) -> tuple[str, dict[str, object]]:
+def refusal(
+    error: AgentError, source: str | None = None, steps: StepsDone | None = None
+) -> tuple[str, dict[str, object]]:
     """`{"source", "error"}` as text and as the same JSON value; without a source nobody was called.
 
-    Details that are no JSON are left out, so it always succeeds.
+    `steps` stands beside it where it is a flow's. Details that are no JSON are left out, so it always succeeds.
     """
     head: dict[str, object] = {} if source is None else {"source": source}
+    tail: dict[str, object] = {} if steps is None else {"steps": steps.to_json()}
     try:
-        text = to_text({**head, "error": error_to_json(error)})
+        text = to_text({**head, "error": error_to_json(error), **tail})
     except TypeError:  # orjson.JSONEncodeError
         # A refusal is an answer, whatever a backend or an author put beside it.
         kept = {key: value for key, value in error.details.items() if _prints(key, value)}
         head = head if _prints("source", source) else {}
-        text = to_text({**head, "error": error_to_json(replace(error, details=kept))})
+        text = to_text({**head, "error": error_to_json(replace(error, details=kept)), **tail})
     return text, orjson.loads(text)
 
 

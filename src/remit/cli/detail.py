@@ -33,6 +33,7 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     yield "confirmation", f"{line.confirmation}; {line.decides}" if line.decides != "-" else line.confirmation
     yield "lowered", line.reason or ""
     yield "a person does it", _handoff(block)
+    yield from ((f"step {place}", id) for place, id in enumerate(line.steps, start=1))
     for door, by in line.doors.items():
         yield f"door {door}", by
     if not line.doors:

@@ -43,6 +43,7 @@ class Line:
     may_vary: tuple[str, ...]
     sensitive: tuple[str, ...]
     record: str | None
+    steps: tuple[str, ...]
     untrusted: bool | tuple[str, ...]
     source: str
     fidelity: str
@@ -74,7 +75,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         kind=str(block["kind"]),
         effect=str(block["effect"]),
         confirmation=str(block["confirmation"]),
-        decides=_decides(block),
+        decides=_decides(block, manifest),
         audit=str(block["audit"]),
         doors=opened(manifest, block),
         policies=(*_policies(component), *_policies(block)),
@@ -83,6 +84,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         may_vary=_names(block, "may_vary"),
         sensitive=_names(block, "sensitive"),
         record=None if block.get("record") is None else str(block["record"]),
+        steps=_names(block, "steps"),
         untrusted=block.get("untrusted") is True or _names(block, "untrusted") or False,
         source=str(block.get("source", Source.DECLARED.value)),
         fidelity=str(block.get("fidelity", Fidelity.HIGH.value)),
@@ -107,8 +109,11 @@ def _names(block: Block, field: str) -> tuple[str, ...]:
     return tuple(cast("list[str]", block.get(field) or []))
 
 
-def _decides(block: Block) -> str:
-    who = "the principal" if block["approver"] is None else f"grant {block['approver']}"
+def _decides(block: Block, manifest: Manifest) -> str:
+    """Who must approve; a flow wants the approvers of its steps, too (SPEC 11.8)."""
+    steps = [manifest.capabilities[str(block["component"]), id] for id in _names(block, "steps")]
+    approvers = sorted({str(each["approver"]) for each in (block, *steps) if each["approver"] is not None})
+    who = f"grant {' and '.join(approvers)}" if approvers else "the principal"
     match Confirmation(str(block["confirmation"])):
         case Confirmation.NEVER:
             return NOBODY
@@ -217,6 +222,8 @@ def _marked(line: Line) -> Iterator[str]:
         yield f"agents may fill {', '.join(line.overridable)} themselves"
     if line.record is not None:
         yield f"for one {line.record} of those that `.records` lets reach"
+    if line.steps:
+        yield f"runs {', then '.join(line.steps)}"
     if line.may_vary:
         yield f"may vary once approved for the session: {', '.join(line.may_vary)}"
     if line.sensitive:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from remit._model.outcome import Failed, Ok, Outcome
+from remit._model.steps import StepsDone
 from remit._model.wire import error_from_json
 
 Form: TypeAlias = dict[str, Any]
@@ -101,6 +102,7 @@ def outcome(form: Form, capability: str) -> Outcome:
         surface_version=form["version"],
         surface_changed=form.get("changed", False),
         untrusted=mark if isinstance(mark, bool) else tuple(mark),
+        steps=_steps(form),
     )
 
 
@@ -112,7 +114,13 @@ def failed(form: Form, capability: str) -> Failed:
         error=error_from_json(form["error"]),
         surface_version=form.get("version", ""),
         surface_changed=form.get("changed", False),
+        steps=_steps(form),
     )
+
+
+def _steps(form: Form) -> StepsDone | None:
+    steps = form.get("steps")
+    return None if steps is None else StepsDone(steps["done"], steps["of"])
 
 
 def happening(form: Form) -> Happening:

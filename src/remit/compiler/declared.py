@@ -61,6 +61,8 @@ def normal_option(name: str, value: object) -> object:
         return retry_block(value)
     if isinstance(value, Handoff):
         return handoff_block(value)
+    if name == "steps" and value is not None:
+        return [str(each) for each in cast("list[object]", list(cast("tuple[object, ...]", value)))]
     if name in _SETS and value is not None and not isinstance(value, bool):
         return sorted({str(each) for each in cast("list[object]", list(cast("tuple[object, ...]", value)))})
     return value

@@ -18,6 +18,7 @@ from remit.compiler.members import (
     has_formatted_docstring,
 )
 from remit.compiler.source import Scope, Source
+from remit.compiler.stepping import step_findings
 from remit.errors import Finding
 
 _DATACLASS: Final = "dataclasses.dataclass"
@@ -159,6 +160,7 @@ class _Extractor:
             return
         capabilities = self._inherited(source, node, str(type_name))
         self._check_ids(source, node, str(type_name), capabilities)
+        self._out.findings += step_findings(str(type_name), capabilities)
         if written.get("headless") and source.name not in self._graph.foreign:
             self._check_headless(str(type_name), capabilities)
         self._out.components.append(

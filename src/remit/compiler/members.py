@@ -7,6 +7,7 @@ from typing import Final
 
 from remit._base.text import first_paragraph
 from remit._contract.concurrency import checked_concurrency
+from remit._contract.flow import checked_steps
 from remit._contract.handing import checked_handoff
 from remit._contract.options import Place, checked_fidelity, checked_source
 from remit._contract.retrying import checked_retry
@@ -26,11 +27,13 @@ API: Final = {
     "remit._contract.decorators.observation": "observation",
     "remit.action": "action",
     "remit._contract.decorators.action": "action",
+    "remit.flow": "flow",
+    "remit._contract.flow.flow": "flow",
     "remit.reference": "reference",
     "remit._contract.reference.reference": "reference",
 }
 _ATTACHMENTS: Final = frozenset({"available", "precondition", "note", "summary", "redact", "records"})
-_DECORATORS: Final = frozenset({"observation", "action"})
+_DECORATORS: Final = frozenset({"observation", "action", "flow"})
 _COMPOUND: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.With, ast.AsyncWith, ast.Match)
 FORMATTED: Final = "is an f-string, which Python does not keep"
 PLAIN_TEXT: Final = "a plain string"
@@ -49,6 +52,7 @@ _CHECKED: Final[dict[str, Callable[[Place, object], object]]] = {
     "concurrency": checked_concurrency,
     "retry": checked_retry,
     "handoff": checked_handoff,
+    "steps": checked_steps,
     "input": checked_input,
     "output": checked_output,
     "source": checked_source,
@@ -58,7 +62,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def api_name(resolved: Resolved) -> str | None:
-    """`component`, `observation`, `action` or `reference`, when it is remit's own."""
+    """`component`, `observation`, `action`, `flow` or `reference`, when it is remit's own."""
     return API.get(resolved.name) if isinstance(resolved, External) else None
 
 
@@ -198,6 +202,11 @@ class Members:
         if isinstance(decorator, ast.Call) and decorator.args:
             self._refuse(decorator, f"`@{kind}(…)` with a positional argument", f"`@{kind}` or keywords")
             return None
+        if kind == "flow" and options["steps"] is None:
+            self._refuse(
+                decorator, f"the flow {function.name} declares no steps", '@flow(steps=["view:…", "domain:…"])'
+            )
+            return None
         effect = Effect.READ.value if kind == "observation" else str(options.pop("effect", Effect.LOCAL_STATE.value))
         options.pop("effect", None)
         written = options.pop("description", None)
@@ -208,7 +217,7 @@ class Members:
         names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         return DeclaredCapability(
             name=str(options["name"] or capability_name(function.name)),
-            kind=kind,
+            kind=Kind.ACTION.value if kind == "flow" else kind,
             effect=effect,
             description=str(written) if written is not None else docstring(function),
             parameters=tuple(names[1:]),

@@ -5,6 +5,7 @@ contract cannot pass unweighed.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -34,15 +35,6 @@ NARROWING: Final[Classes] = frozenset({Drift.NARROWING})
 BREAKING: Final[Classes] = frozenset({Drift.BREAKING})
 UNKNOWN: Final[Classes] = frozenset({Drift.WIDENING, Drift.BREAKING})
 
-_EFFECTS: Final = (
-    Effect.READ,
-    Effect.SERVER_QUERY,
-    Effect.LOCAL_STATE,
-    Effect.NAVIGATION,
-    Effect.SERVER_MUTATION,
-    Effect.EXTERNAL_SIDE_EFFECT,
-    Effect.DESTRUCTIVE,
-)
 _AUDITS: Final = tuple(Audit)
 _FIDELITIES: Final = tuple(Fidelity)
 
@@ -134,7 +126,7 @@ def _effect(before: Json, after: Json) -> Classes:
     """Lower is wider; across the line between reading and writing both directions are, for either misleads somebody."""
     old, new = Effect(str(before)), Effect(str(after))
     crosses = old.reads_only != new.reads_only
-    return WIDENING if crosses or _EFFECTS.index(new) < _EFFECTS.index(old) else NARROWING
+    return WIDENING if crosses or new.rank < old.rank else NARROWING
 
 
 def _confirmation(before: Json, after: Json) -> Classes:
@@ -208,6 +200,20 @@ def _handoff(before: Json, after: Json) -> Classes:
         return WIDENING if after is None else NARROWING
     old, new = (each.get("to") if isinstance(each, dict) else None for each in (before, after))
     return NEUTRAL if old == new else WIDENING
+
+
+def _composite(before: Json, after: Json) -> Classes:
+    """An action that becomes a flow runs other capabilities; one that is none any more does what its own code does."""
+    return UNKNOWN
+
+
+def _steps(before: Json, after: Json) -> Classes:
+    """More steps do more, fewer do less; another order does what nobody has looked at."""
+    if not isinstance(before, list) or not isinstance(after, list):
+        return UNKNOWN
+    olds, news = Counter(map(str, before)), Counter(map(str, after))
+    more, fewer = bool(news - olds), bool(olds - news)
+    return _either(more or not fewer, WIDENING) | _either(fewer, NARROWING)
 
 
 def _untrusted(before: Json, after: Json) -> Classes:
@@ -293,6 +299,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "redact": _true_is_narrower,
         "record": _record,
         "handoff": _handoff,
+        "composite": _composite,
+        "steps": _steps,
         "untrusted": _untrusted,
         "fidelity": _fidelity,
         "source": _source,

@@ -17,7 +17,7 @@ from remit.compiler.drift import APART
 from remit.compiler.weigh import RULES, UNKNOWN, weigh, weigh_input, weigh_output
 
 EVERYTHING = '''
-from remit import Component, Handoff, Procedures, RecordSet, Retry, action, key, observation, reference
+from remit import Component, Handoff, Procedures, RecordSet, Retry, Steps, action, flow, key, observation, reference
 from remit.policies import require_grant
 
 backend = Procedures()
@@ -117,6 +117,10 @@ class Table(
     @drop.records
     def _(self, ctx) -> RecordSet:
         return RecordSet(ids=())
+
+    @flow(steps=["view:devices.table.drop"])
+    async def drop_twice(self, steps: Steps) -> None:
+        """Drop a row."""
 
     @action(sensitive=("secret",), allow_names={"secret": "what a riddle asks for"})
     def sign(self, secret: str) -> None:

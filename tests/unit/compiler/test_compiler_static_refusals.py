@@ -11,7 +11,7 @@ from remit.compiler.graph import load_graph
 from remit.errors import Finding
 
 WriteProject = Callable[..., Path]
-HEAD = "from remit import Component, action, observation, reference\n"
+HEAD = "from remit import Component, Steps, action, flow, observation, reference\n"
 READ = '''
     @observation
     def read(self) -> int:
@@ -33,6 +33,36 @@ FORMS = {
     "a computed headless": (
         HEAD + "import os\n" + COMPONENT.replace('type="a"', 'type="a", headless=bool(os.sep)'),
         "headless= is",
+    ),
+    "a flow inside a flow": (
+        HEAD
+        + COMPONENT
+        + '    @flow(steps=["view:a.read"])\n    async def one(self, steps: Steps) -> None:\n        """One."""\n'
+        + '    @flow(steps=["view:a.one"])\n    async def two(self, steps: Steps) -> None:\n        """Two."""\n',
+        "the flow view:a.two has the step view:a.one, which is a flow",
+    ),
+    "a step of another component": (
+        HEAD
+        + COMPONENT
+        + '    @flow(steps=["view:b.read"])\n    async def one(self, steps: Steps) -> None:\n        """One."""\n',
+        "the flow view:a.one has the step 'view:b.read', which a does not declare",
+    ),
+    "a flow without steps": (
+        HEAD + COMPONENT + '    @flow\n    async def one(self, steps: Steps) -> None:\n        """One."""\n',
+        "the flow one declares no steps",
+    ),
+    "computed steps": (
+        HEAD
+        + COMPONENT
+        + '    @flow(steps=[each for each in ("view:a.read",)])\n'
+        + '    async def one(self, steps: Steps) -> None:\n        """One."""\n',
+        "steps= is",
+    ),
+    "steps by their attributes": (
+        HEAD
+        + COMPONENT
+        + '    @flow(steps=[read])\n    async def one(self, steps: Steps) -> None:\n        """One."""\n',
+        "steps= is",
     ),
     "setattr on a component": (HEAD + COMPONENT + 'setattr(A, "read", None)\n', "changes a component"),
     "an attribute set on a component": (HEAD + COMPONENT + "A.read = None\n", "changed after its class"),

@@ -103,7 +103,7 @@ class Confirming:
         request = result.confirmation_id
         if request is None:
             return self._final(exchange, result)
-        if evidence.confirmation is None:
+        if request != evidence.confirmation:  # none yet, or a flow goes on and asks for its next step
             return await self._first(exchange, result, request)
         if evidence.action == "cancel":
             return self._plain(exchange, result, request)
@@ -171,7 +171,10 @@ class Confirming:
         """The answer once the request no longer waits."""
         # Where the view has gone the call itself would only hear that nothing runs there any more (SPEC 7.5).
         run = exchange.ended if status in ENDED else exchange.run
-        return self._final(exchange, await run(request))
+        result = await run(request)
+        if result.confirmation_id not in {None, request}:
+            return await self._first(exchange, result, result.confirmation_id or "")
+        return self._final(exchange, result)
 
     async def _held(self, exchange: Exchange, request: str) -> ConfirmationStatus | None:
         """Wait for the person at most `hold_s`; how the request is then, None where the surface does not know it."""

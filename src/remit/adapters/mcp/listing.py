@@ -13,6 +13,8 @@ from remit._model.outcome import untrusted_to_json
 from remit._session.session import Session
 from remit._toolset.definitions import Definition
 from remit._toolset.direct import Listing, Tool, addressed
+from remit._toolset.handing import DEFINITION as HANDOFF_TOOL
+from remit._toolset.handing import HANDOFF, hands
 from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.meta import AVAILABILITY, INSTANCE, META, REGISTRATION, SURFACE, UNTRUSTED, VERSION
 
@@ -40,6 +42,8 @@ class ToolLists:
         if isinstance(chosen, Session):
             listing = caller.toolset(chosen).listing()
             tools += [wire for tool in listing.tools if (wire := self._entry(tool, listing)) is not None]
+            if any(hands(tool.listed) for tool in listing.tools):
+                tools.append(HANDOFF_TOOL.to_json(HANDOFF))
             if not by_url or caller.needs_continue():
                 tools.append(_continue_tool())
         if caller.reach.may_choose():

@@ -21,14 +21,23 @@ from remit._model.trace import Trace
 from remit._session.identity import Identity
 from remit._session.reach import Callers, no_such_view, unreachable
 from remit._session.session import Session
-from remit._session.views import Views
+from remit._session.views import Chosen, Views
 from remit._toolset.calling import ToolCall
 from remit._toolset.direct import Toolset
+from remit._toolset.handing import HANDOFF, asked_for, told
 from remit._toolset.result import ToolResult
 from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.confirming import Answer, Confirming, Context, Exchange, can_be_asked_by_url, read_evidence
 from remit.adapters.mcp.listing import CONTINUE, USE, VIEWS, ToolLists
-from remit.adapters.mcp.meta import INVOCATION, Beside, beside, to_error_result, to_plain_result, told_of
+from remit.adapters.mcp.meta import (
+    INVOCATION,
+    Beside,
+    beside,
+    to_call_result,
+    to_error_result,
+    to_plain_result,
+    told_of,
+)
 from remit.adapters.mcp.reporting import reporting
 from remit.adapters.mcp.request_ids import REQUEST, Underway
 from remit.adapters.mcp.tracing import trace_of
@@ -36,6 +45,7 @@ from remit.errors import (
     AgentError,
     Happened,
     Issue,
+    capability_not_found,
     execution_failed,
     invalid_input,
 )
@@ -123,6 +133,8 @@ class Handlers:
         if params.name == USE:
             return self._use(caller, params.arguments)
         session = caller.chosen()
+        if params.name == HANDOFF:
+            return _handed(caller, ToolCall(name=HANDOFF, arguments=params.arguments, id=sent.invocation), session)
         if not isinstance(session, Session):
             return to_error_result(unreachable(session))
         return await self._in_view(ctx, params, sent, caller, session)
@@ -205,6 +217,18 @@ def _withholding(answer: Answer, identity: Identity, session: Session) -> Answer
         return answer
     meta = answer.meta or {}
     return to_error_result(session.withheld(identity.consumer, identity.harmless(meta.get(INVOCATION))))
+
+
+def _handed(caller: Caller, call: ToolCall, chosen: Chosen) -> Answer:
+    """How a handoff of this caller stands, in whichever of its views; every other id gets one answer."""
+    id = asked_for(call.arguments)
+    if isinstance(id, AgentError):
+        return to_error_result(id)
+    for session in caller.reach.opened():
+        found = told(session.surface, caller.consumer, call, id)
+        if found is not None:
+            return _withholding(to_call_result(found), caller.identity, session)
+    return to_error_result(capability_not_found() if isinstance(chosen, Session) else unreachable(chosen))
 
 
 def _calling(

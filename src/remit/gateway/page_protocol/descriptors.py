@@ -91,6 +91,8 @@ def describe(id: str, listed: Listed, asks: Callable[[Descriptor], bool]) -> dic
         form["scopePath"] = list(listed.scope_path)
     if descriptor.handoff is not None:
         form["handoff"] = {"reason": descriptor.handoff}
+    if descriptor.steps:
+        form["flowSteps"] = len(descriptor.steps)
     if listed.offscreen:
         form["offscreen"] = True
     if listed.records is not None:

@@ -171,6 +171,16 @@ _SETTLED: Final[Schema] = {
     "surface": {**_SURFACE, "description": "The surface that answered."},
     "version": _VERSION,
     "changed": {"const": True, "description": "The listing moved during the call."},
+    "steps": {
+        **_closed(
+            {
+                "done": {"type": "integer", "minimum": 0, "description": "How many are done."},
+                "of": {"type": "integer", "minimum": 1, "description": "Of how many."},
+            },
+            ("done", "of"),
+        ),
+        "description": "Of a flow: how many of its steps are done; absent before the first begins.",
+    },
 }
 
 _REFUSAL: Final[Schema] = _closed(

@@ -205,6 +205,8 @@ def _settled(id: str, port: SurfacePort, outcome: Outcome, registration: str | N
             form["error"] = refusal(outcome.error)[1]["error"]
         case _:
             assert_never(outcome)
+    if outcome.steps is not None:
+        form["steps"] = outcome.steps.to_json()
     form |= {"surface": port.surface_id, "version": outcome.surface_version}
     if outcome.surface_changed:
         form["changed"] = True
