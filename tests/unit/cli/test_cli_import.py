@@ -24,7 +24,7 @@ from remit.cli.stubs import OPERATIONS, stubs_of, written
 from remit.compiler.backends import Backend, joined, meet, settled
 from remit.compiler.extract import extract
 from remit.compiler.graph import load_graph
-from remit.procedures import Catalogue
+from remit.procedures import Catalogue, Offer
 from remit.procedures.openapi import OpenAPI, Operation
 from remit.procedures.orpc import ORPC
 from tests.openapi.kinds import DOCUMENTS
@@ -251,6 +251,19 @@ def test_a_catalogue_whose_variable_names_nothing_gets_a_component_all_the_same(
     assert unexposed_text([]) == ""
 
 
+class Unknown(Catalogue):
+    """Offers something of which it does not know whether it could be listed."""
+
+    def get(self, name: str) -> None:
+        return None
+
+    def names(self) -> tuple[str, ...]:
+        return ()
+
+    def offers(self) -> tuple[Offer, ...]:
+        return (Offer(request="something"),)
+
+
 def upload(**more: object) -> dict[str, Any]:
     files = {"schema": {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}}
     body = {"content": {"multipart/form-data": files}}
@@ -278,6 +291,7 @@ def test_what_could_be_listed_is_found_by_trying_and_nothing_is_listed_by_it() -
         assert [each.unfit is None for each in meet(catalogue, [], trying=True).operations] == [True, False]
         assert [each.unfit for each in meet(catalogue, []).operations] == [None, None]
     assert Procedures().tried("anything") is None
+    assert [each.unfit for each in meet(Unknown(), [], trying=True).operations] == [None]
 
 
 @pytest.mark.requirement("10.2-every-catalogue-offers")

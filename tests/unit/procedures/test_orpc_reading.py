@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from remit import DefinitionError
+from remit._model.context import DEADLINE
 from remit.procedures.errors import BackendError, NotSent
 from remit.procedures.http.sending import Outgoing
 from remit.procedures.http.way import Said, way_of
@@ -391,3 +392,29 @@ async def test_a_call_that_is_cancelled_while_its_answer_comes_says_nothing_agai
             assert answer.status == 200
             raise asyncio.CancelledError
     assert way.circuit.status().failures == 0
+
+
+@pytest.mark.parametrize(("message", "failures"), [(None, 0), (DEADLINE, 1)])
+async def test_a_stream_that_does_not_begin_counts_against_the_backend_only_when_its_deadline_passes(
+    message: str | None, failures: int
+) -> None:
+    asked = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    said: Any = dict.fromkeys(("base_url", "credentials", "errors", "idempotency_header", "clock"))
+    way = way_of(Said(subject="x", place="x", app=app, timeout_s=9.0, circuit_failures=9, circuit_pause_s=10.0, **said))
+    outgoing = Outgoing(method="POST", target=b"/", headers=(), content=None)
+
+    async def call() -> None:
+        async with way.opened(way.address(), outgoing, []):
+            raise AssertionError("it has begun")
+
+    calling = asyncio.ensure_future(call())
+    await asked.wait()
+    calling.cancel(message)
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert way.circuit.status().failures == failures
