@@ -188,7 +188,7 @@ async def main(folder: Path, seed: int, at: int, kind: str) -> None:
     """Live."""
     points = Points(at, kind)
     store = SQLiteStore(folder / STORE)
-    store._writer._connection.set_trace_callback(points.statement)
+    store._sqlite.connection.set_trace_callback(points.statement)
     await Life(folder, store, points, random.Random(seed)).run()
     await store.flush()
     store.close()

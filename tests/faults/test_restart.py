@@ -24,6 +24,8 @@ from remit import (
 )
 from remit.gateway import Gateway, Keys
 from remit.store.memory import MemoryStore
+from remit.store.postgres import PostgresStore
+from remit.store.sql_store import SqlStore
 from remit.store.sqlite import SQLiteStore
 from tests.behaviour.conftest import authority_of, failed, output
 
@@ -33,7 +35,7 @@ ADA = Decider("ada", tenant="acme")
 PERSON = Principal("ada", tenant="acme")
 SECRET = {"k1": "s" * 32}
 
-Start = Callable[[], SQLiteStore]
+Start = Callable[[], SqlStore]
 
 
 class Till(Component, type="shop.till"):
@@ -80,15 +82,19 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture
-def start(tmp_path: Path, clock: ManualClock) -> Iterator[Start]:
-    """Begin a process over the file; the one before it ends with everything open."""
-    stores: list[SQLiteStore] = []
+@pytest.fixture(params=["sqlite", "postgres"])
+def start(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[Start]:
+    """Begin a process over the same store; the one before it ends with everything open."""
+    stores: list[SqlStore] = []
+    database = "" if request.param == "sqlite" else request.getfixturevalue("postgres").fresh()
 
-    def started() -> SQLiteStore:
+    def started() -> SqlStore:
         for store in stores:
             store.close()
-        stores.append(SQLiteStore(tmp_path / "state.db", clock=clock, poll_s=3_600.0))
+        if request.param == "sqlite":
+            stores.append(SQLiteStore(tmp_path / "state.db", clock=clock, poll_s=3_600.0))
+        else:
+            stores.append(PostgresStore(database, clock=clock, poll_s=3_600.0))
         return stores[-1]
 
     yield started
@@ -96,7 +102,7 @@ def start(tmp_path: Path, clock: ManualClock) -> Iterator[Start]:
         store.close()
 
 
-def opened(store: SQLiteStore, clock: ManualClock, **options: Any) -> tuple[Surface, Till]:
+def opened(store: SqlStore, clock: ManualClock, **options: Any) -> tuple[Surface, Till]:
     given = {"principal": PERSON, "keys": ConfirmationKeys("k1", SECRET), **options}
     surface = Surface(AUTHORITY, store=store, clock=clock, **given)
     surface.confirmations.attach_page()
@@ -259,7 +265,7 @@ async def test_a_surface_over_a_store_in_memory_keeps_no_calls() -> None:
 
 @pytest.mark.requirement("15.1-the-rest-lives-on")
 async def test_what_was_taken_back_and_switched_off_stays_so(start: Start, clock: ManualClock) -> None:
-    def served(store: SQLiteStore) -> Gateway:
+    def served(store: SqlStore) -> Gateway:
         return Gateway(AUTHORITY, store=store, keys=Keys("k1", SECRET), clock=clock)
 
     store = start()
@@ -330,7 +336,7 @@ async def test_an_approval_for_the_session_ends_with_the_process(start: Start, c
 
 @pytest.mark.requirement("15.1-a-view-goes-on")
 async def test_a_view_of_the_same_name_goes_on_as_the_same_view(start: Start, clock: ManualClock) -> None:
-    def served(store: SQLiteStore) -> Gateway:
+    def served(store: SqlStore) -> Gateway:
         return Gateway(AUTHORITY, store=store, keys=Keys("k1", SECRET), clock=clock)
 
     def view(gateway: Gateway, key: str | None, person: Principal = PERSON) -> str:

@@ -13,8 +13,8 @@ import pytest
 
 from remit import Component, Consumer, Decider, ManualClock, Principal, Surface, action
 from remit._confirmation.keys import ConfirmationKeys
+from remit.store.database import Lasts
 from remit.store.sqlite import SQLiteStore, StoreFull, StoreLocked, StoreReadOnly
-from remit.store.writer import Lasts
 from tests.behaviour.conftest import authority_of, failed, output
 from tests.unit.store.rows import asked, taken_back
 
@@ -145,7 +145,7 @@ async def test_what_is_owed_is_written_by_itself_once_the_file_is_free(tmp_path:
             with pytest.raises(StoreLocked):
                 await store.flush()
         written = threading.Event()
-        store._writer._connection.set_trace_callback(lambda sql: written.set() if sql == "COMMIT" else None)
+        store._sqlite.connection.set_trace_callback(lambda sql: written.set() if sql == "COMMIT" else None)
         assert await asyncio.to_thread(written.wait, 60)
         await store.flush()
     with kept(tmp_path) as again:

@@ -19,6 +19,10 @@ class StoreLocked(StoreError):
     """Another process holds the file, for longer than `busy_s`."""
 
 
+class StoreUnreachable(StoreError):
+    """Nobody answers where the database is meant to be."""
+
+
 class StoreReadOnly(StoreError):
     """The file, its folder or its mount cannot be written."""
 

@@ -30,6 +30,23 @@ class Lock:
         remove(self._file)
 
 
+class FileOwners:
+    """The owners of the rows of a file; fits `Owners`."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+
+    def lives(self, id: str) -> bool:
+        """Whether the process that is this owner has not ended."""
+        return lives(self._store, id)
+
+    def gone(self, id: str) -> None:
+        """What it left has been brought to its end."""
+        remove(file_of(self._store, id))
+
+
 def file_of(store: Path, id: str) -> Path:
     """Where the lock of an owner is."""
     return store.with_name(f"{store.name}-{id}")

@@ -86,7 +86,11 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 def check_version(connection: sqlite3.Connection, name: str, known: int = VERSION) -> None:
     """StoreVersion where this program and the file do not go together."""
-    version, oldest = version_of(connection)
+    check_between(*version_of(connection), name, known)
+
+
+def check_between(version: int, oldest: int, name: str, known: int = VERSION) -> None:
+    """The same for a version that has been read."""
     if version < known:
         raise StoreVersion(f"{name} has the schema {version}, and this program needs {known}\n  do  remit migrate")
     if oldest > known:

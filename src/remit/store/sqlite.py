@@ -3,28 +3,16 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from remit._base.clock import Clock, SystemClock
+from remit.store.database import Lasts, writing
 from remit.store.failures import StoreBroken, StoreError, StoreFull, StoreLocked, StoreReadOnly, StoreVersion, told
-from remit.store.owners import Lock
-from remit.store.recovery import forget, recover, writing
+from remit.store.owners import FileOwners, Lock
 from remit.store.schema import check_version, is_empty, migrate
-from remit.store.sqlite_parts import (
-    SqlCalls,
-    SqlConfirmations,
-    SqlDelegations,
-    SqlHandoffs,
-    SqlMeters,
-    SqlRevocations,
-    SqlSessions,
-    SqlStandings,
-    SqlSuspensions,
-)
-from remit.store.table import Value
-from remit.store.writer import Lasts, Writer
+from remit.store.sql_store import SqlStore
 
 __all__ = [
     "SQLiteStore",
@@ -39,13 +27,10 @@ __all__ = [
 
 BUSY_S: Final = 1.0
 POLL_S: Final = 1.0
-FORGET_EVERY: Final = 3_600
-"""After how many looks around what has had its time is dropped."""
-
 _MODE: Final = 0o600
 
 
-class SQLiteStore:
+class SQLiteStore(SqlStore):
     """Keeps everything in the file at `path`; fits `Store`. Surfaces and gateways over it need keys (SPEC 7.1).
 
         store = SQLiteStore(".remit/state.db")
@@ -75,135 +60,86 @@ class SQLiteStore:
         most_bytes: int | None = None,
     ) -> None:
         self._path = _file(path)
-        self._clock = SystemClock() if clock is None else clock
-        self._looks = 0
-        self._seen = -1
+        at = SystemClock() if clock is None else clock
         with _telling(self._path):
             connection = _opened(self._path, busy_s, most_bytes)
             try:
                 self._lock = Lock(self._path)
                 try:
-                    self._begin(connection)
+                    engine = self._sqlite = SQLiteEngine(connection, self._path)
+                    with writing(engine) as db:
+                        db.execute('INSERT INTO "owners" VALUES (?, ?)', (self._lock.id, at.now().isoformat()))
+                    super().__init__(engine, FileOwners(self._path), self._lock.id, at, poll_s)
                 except BaseException:
                     self._lock.end()
                     raise
             except BaseException:
                 connection.close()
                 raise
-        # From here on the connection belongs to the thread.
-        self._writer = Writer(connection, self._path, poll_s, self._look_around)
-        self._confirmations = SqlConfirmations(self._writer, self._lock.id)
-        self._meters = SqlMeters(self._writer, self._clock)
-        self._calls = SqlCalls(self._writer, self._lock.id, lambda: self._left_calls)
-
-    def _begin(self, connection: sqlite3.Connection) -> None:
-        owner, clock = self._lock.id, self._clock
-        with writing(connection):
-            connection.execute('INSERT INTO "owners" VALUES (?, ?)', (owner, clock.now().isoformat()))
-        recover(connection, self._path, owner, clock)
-        forget(connection, clock)
-        self._suspensions = SqlSuspensions(self._later)
-        self._revocations = SqlRevocations(clock, self._later)
-        self._standing = SqlStandings(clock, self._later, owner)
-        self._handoffs = SqlHandoffs(self._later, owner)
-        self._sessions = SqlSessions(clock, self._later, owner)
-        self._delegations = SqlDelegations(clock, self._later)
-        self._left_calls = False
-        self._read(connection)
-
-    @property
-    def durable(self) -> bool:
-        """True: what is kept outlives the process."""
-        return True
 
     @property
     def path(self) -> Path:
         """The file."""
         return self._path
 
-    @property
-    def confirmations(self) -> SqlConfirmations:
-        """The confirmation requests."""
-        return self._confirmations
-
-    @property
-    def meters(self) -> SqlMeters:
-        """The shared limits."""
-        return self._meters
-
-    @property
-    def suspensions(self) -> SqlSuspensions:
-        """What is switched off."""
-        return self._suspensions
-
-    @property
-    def revocations(self) -> SqlRevocations:
-        """What was taken back."""
-        return self._revocations
-
-    @property
-    def standing(self) -> SqlStandings:
-        """What was approved for the session."""
-        return self._standing
-
-    @property
-    def handoffs(self) -> SqlHandoffs:
-        """The steps for persons."""
-        return self._handoffs
-
-    @property
-    def sessions(self) -> SqlSessions:
-        """The open views."""
-        return self._sessions
-
-    @property
-    def delegations(self) -> SqlDelegations:
-        """The tokens that were given out."""
-        return self._delegations
-
-    @property
-    def calls(self) -> SqlCalls:
-        """The calls that must not run twice."""
-        return self._calls
-
-    async def flush(self) -> None:
-        """Return when everything that was said before is on the disk; StoreError where that cannot be."""
-        await self._writer.flush()
-
-    async def refresh(self) -> None:
-        """Take over at once what other processes have changed; it happens every `poll_s` seconds by itself."""
-        await self._writer.ask(Lasts.READS, self._read)
-
     def close(self) -> None:
         """Write what is owed and end; it waits for the disk. What the process left open counts as left behind.
 
         Twice is once. Whatever is asked later is a StoreError.
         """
-        self._writer.end()
+        super().close()
         self._lock.end()
 
-    def _later(self, table: str, key: str, statement: str, values: Sequence[Value]) -> None:
-        self._writer.later(table, key, statement, values)
+    def _changed(self) -> object:
+        return self._engine.db.execute("PRAGMA data_version").fetchone()
 
-    def _look_around(self, connection: sqlite3.Connection) -> None:
-        (changed,) = connection.execute("PRAGMA data_version").fetchone()
-        recovered = recover(connection, self._path, self._lock.id, self._clock)
-        if recovered or changed != self._seen:
-            self._seen = changed
-            self._read(connection)
-        self._looks += 1
-        if self._looks % FORGET_EVERY == 0:
-            forget(connection, self._clock)
 
-    def _read(self, connection: sqlite3.Connection) -> None:
-        now = self._clock.now().isoformat()
-        self._suspensions.read(connection)
-        self._revocations.read(connection)
-        self._delegations.read(connection, now)
-        self._sessions.read(connection, now)
-        self._handoffs.read(connection, now)
-        left = connection.execute('SELECT 1 FROM "calls" WHERE "owner" IS NULL AND "until" > ? LIMIT 1', (now,))
-        self._left_calls = left.fetchone() is not None
+class SQLiteEngine:
+    """A connection to the file; fits `Engine`."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        self._path = path
+        self._synchronous = Lasts.READS
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self._path.name
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The connection."""
+        return self.connection
+
+    def begin(self, lasts: Lasts) -> None:
+        """Begin a transaction; one that writes waits for those of other processes, `busy_s` at most."""
+        if lasts and lasts is not self._synchronous:  # how safely it is written: said before it begins
+            self.connection.execute(f"PRAGMA synchronous = {'FULL' if lasts is Lasts.SAFELY else 'NORMAL'}")
+            self._synchronous = lasts
+        self.connection.execute("BEGIN IMMEDIATE" if lasts else "BEGIN")
+
+    def commit(self) -> None:
+        """End it, and keep it."""
+        self.connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """End it, and keep nothing."""
+        with contextlib.suppress(sqlite3.Error):  # a disk that fails ends it by itself
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+
+    def check_version(self) -> None:
+        """StoreVersion where this program and the file do not go together."""
+        check_version(self.connection, self.name)
+
+    def told(self, problem: Exception) -> StoreError | None:
+        """The problem in the operator's terms."""
+        return told(problem, self._path) if isinstance(problem, sqlite3.Error) else None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
 
 
 def migrate_file(path: str | os.PathLike[str]) -> tuple[int, int]:

@@ -1,20 +1,16 @@
-"""The one thread that works a SQLite file: what waits together is kept together (SPEC 15.1)."""
+"""The one thread that works a database: what waits together is kept together (SPEC 15.1)."""
 
 import asyncio
 import logging
 import queue
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from enum import IntEnum
-from pathlib import Path
 from typing import Final, Generic, TypeVar, cast
 
-from remit.store.failures import StoreError, told
-from remit.store.schema import check_version
-from remit.store.table import Value
+from remit.store.database import Database, Engine, Lasts, Value
+from remit.store.failures import StoreError
 
 T = TypeVar("T")
 NAME: Final = "remit-store"
@@ -24,18 +20,10 @@ TOGETHER: Final = 500
 logger = logging.getLogger(__name__)
 
 
-class Lasts(IntEnum):
-    """What a question needs: nothing kept, kept as long as the machine runs, kept whatever happens to it."""
-
-    READS = 0
-    LOOSELY = 1
-    SAFELY = 2
-
-
 class _Question(Generic[T]):
     __slots__ = ("answer", "lasts", "work")
 
-    def __init__(self, lasts: Lasts, work: Callable[[sqlite3.Connection], T]) -> None:
+    def __init__(self, lasts: Lasts, work: Callable[[Database], T]) -> None:
         self.lasts = lasts
         self.work = work
         self.answer: Future[T] = Future()
@@ -47,7 +35,6 @@ class _Question(Generic[T]):
         return self.answer.running() or self.answer.set_running_or_notify_cancel()
 
 
-Work = Callable[[sqlite3.Connection], object]
 Write = tuple[str, Sequence[Value]]
 """A statement, and what it takes."""
 
@@ -57,25 +44,26 @@ class Writer:
 
     What waits when a transaction has ended goes into the next one, which is written to the disk once. When that fails
     each question is asked by itself, so that one of them fails no other. `each` is called every `poll_s` seconds, in
-    the thread, between two transactions.
+    the thread, between two transactions, and `at_end` before the connection is closed.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, poll_s: float, each: Work) -> None:
-        self._connection = connection
-        self._path = path
+    def __init__(
+        self, engine: Engine, poll_s: float, each: Callable[[], None], at_end: Callable[[], None] | None = None
+    ) -> None:
+        self._engine = engine
         self._poll_s = poll_s
         self._each = each
+        self._at_end = at_end or _at_once
         self._waiting: queue.SimpleQueue[_Question[object] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._owed: dict[tuple[str, str], Write] = {}
         self._problem: StoreError | None = None
         self._ended = False
-        self._synchronous = Lasts.READS
         self._said = ""
         self._thread = threading.Thread(target=self._serve, name=NAME, daemon=True)
         self._thread.start()
 
-    async def ask(self, lasts: Lasts, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def ask(self, lasts: Lasts, work: Callable[[Database], T]) -> T:
         """Do it in the thread; what it kept is kept when this returns. Raises what it raises, or a StoreError.
 
         One that is cancelled before its turn is not done.
@@ -89,8 +77,8 @@ class Writer:
         with self._lock:
             self._owed.pop((table, key), None)
             self._owed[table, key] = (statement, values)
-        if not self._ended:
-            self._put(_Question(Lasts.READS, _nothing))
+            if not self._ended:
+                self._waiting.put(_Question(Lasts.READS, _nothing))
 
     async def flush(self) -> None:
         """Return when nothing is owed; StoreError where that cannot be."""
@@ -109,7 +97,7 @@ class Writer:
     def _put(self, question: "_Question[object]") -> None:
         with self._lock:
             if self._ended:
-                raise StoreError(f"{self._path.name} has been closed")
+                raise StoreError(f"{self._engine.name} has been closed")
             self._waiting.put(question)
 
     def _serve(self) -> None:
@@ -120,12 +108,13 @@ class Writer:
                 ends = None in questions
                 self._turn([question for question in questions if question is not None])
                 if ends:
+                    self._try(self._at_end)
                     return
                 if time.monotonic() >= due:
-                    self._look_around()
+                    self._try(self._each)
                     due = time.monotonic() + self._poll_s
         finally:
-            self._connection.close()
+            self._engine.close()
 
     def _next(self, seconds: float) -> "list[_Question[object] | None]":
         found: list[_Question[object] | None] = []
@@ -141,7 +130,7 @@ class Writer:
         with self._lock:
             owed, self._owed = self._owed, {}
         if owed:
-            behind = _Question[object](Lasts.SAFELY, lambda connection: _write(connection, owed))
+            behind = _Question[object](Lasts.SAFELY, lambda db: _write(db, owed))
             # Before anybody behind it hears of anything: `flush` must not tell of what was.
             behind.answer.add_done_callback(lambda written: self._owe(owed, written.exception()))
             self._together([behind, *questions])
@@ -161,14 +150,12 @@ class Writer:
     def _together(self, questions: "list[_Question[object]]") -> None:
         try:
             answers = self._kept(questions)
-        except (sqlite3.Error, StoreError) as problem:
+        except Exception as problem:  # noqa: BLE001 - whoever asked gets it; the thread serves the others
             if len(questions) > 1:
                 for question in questions:
                     self._together([question])
                 return
-            answers = [told(problem, self._path) if isinstance(problem, sqlite3.Error) else problem]
-        except BaseException as problem:  # noqa: BLE001 - whoever asked gets it; the thread serves the others
-            answers = [problem] * len(questions)
+            answers = [self._engine.told(problem) or problem]
         for question, answer in zip(questions, answers, strict=True):
             if not question.begins():
                 continue
@@ -179,42 +166,42 @@ class Writer:
 
     def _kept(self, questions: "list[_Question[object]]") -> list[object]:
         """Ask all in one transaction; what one of them raises by itself, before it wrote anything, is its answer."""
-        connection, lasts = self._connection, max(question.lasts for question in questions)
-        if lasts and lasts is not self._synchronous:  # how safely this transaction is written: once, at its end
-            connection.execute(f"PRAGMA synchronous = {'FULL' if lasts is Lasts.SAFELY else 'NORMAL'}")
-            self._synchronous = lasts
-        connection.execute("BEGIN IMMEDIATE" if lasts else "BEGIN")
+        engine = self._engine
         try:
-            check_version(connection, self._path.name)
-            answers = [_answer(question, connection) for question in questions]
-            connection.execute("COMMIT")
+            engine.begin(max(question.lasts for question in questions))
+            engine.check_version()
+            answers = [_answer(question, engine.db) for question in questions]
+            engine.commit()
         except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            engine.rollback()
             raise
         return answers
 
-    def _look_around(self) -> None:
+    def _try(self, work: Callable[[], None]) -> None:
         try:
-            self._each(self._connection)
+            work()
             self._said = ""
         except Exception as problem:  # noqa: BLE001 - it is tried again soon, and calls say by themselves what fails
             if str(problem) != self._said:
-                logger.warning("%s: %s", self._path.name, problem)
+                logger.warning("%s: %s", self._engine.name, self._engine.told(problem) or problem)
             self._said = str(problem)
 
 
-def _answer(question: _Question[object], connection: sqlite3.Connection) -> object:
+def _answer(question: _Question[object], db: Database) -> object:
     try:
-        return question.work(connection) if question.begins() else None
+        return question.work(db) if question.begins() else None
     except (ValueError, OverflowError) as problem:
         return problem
 
 
-def _write(connection: sqlite3.Connection, owed: dict[tuple[str, str], Write]) -> None:
+def _write(db: Database, owed: dict[tuple[str, str], Write]) -> None:
     for statement, values in owed.values():
-        connection.execute(statement, values)
+        db.execute(statement, values)
 
 
-def _nothing(connection: sqlite3.Connection) -> None:
-    del connection
+def _at_once() -> None:
+    """Nothing is to be done at the end."""
+
+
+def _nothing(db: Database) -> None:
+    del db

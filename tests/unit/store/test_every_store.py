@@ -10,7 +10,9 @@ import pytest
 from remit._base.clock import ManualClock
 from remit.store.memory import MemoryStore
 from remit.store.parts import parts_of
+from remit.store.postgres import PostgresStore
 from remit.store.protocol import ConfirmationChanges, RevocationRow, Store
+from remit.store.sql_store import SqlStore
 from remit.store.sqlite import SQLiteStore
 from tests.unit.store.rows import BOT, asked, call, stands, step, taken_back, token, view
 
@@ -22,12 +24,15 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> Iterator[Store]:
     if request.param == "memory":
         yield MemoryStore(clock=clock)
         return
-    kept = SQLiteStore(tmp_path / "state.db", clock=clock)
+    if request.param == "sqlite":
+        kept: SqlStore = SQLiteStore(tmp_path / "state.db", clock=clock)
+    else:
+        kept = PostgresStore(request.getfixturevalue("postgres").fresh(), clock=clock)
     yield kept
     kept.close()
 
@@ -42,7 +47,7 @@ async def test_a_row_comes_back_as_it_was_put(store: Store) -> None:
 async def test_a_store_is_taken_with_all_its_parts(store: Store) -> None:
     parts = parts_of(store, MemoryStore())
     assert parts.meters is store.meters and parts.calls is store.calls and parts.handoffs is store.handoffs
-    assert parts.durable is store.confirmations.durable is isinstance(store, SQLiteStore)
+    assert parts.durable is store.confirmations.durable is isinstance(store, SqlStore)
     assert parts.in_memory is not parts.durable
     await parts.flush()
 

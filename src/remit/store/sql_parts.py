@@ -1,7 +1,6 @@
-"""The parts of the SQLite store: what is asked of the file, and copies with the file behind them."""
+"""The parts of a store over a database: what is asked of it, and copies with it behind them."""
 
 import builtins
-import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
@@ -9,11 +8,12 @@ from typing_extensions import Unpack
 
 from remit._base.clock import Clock
 from remit.store.copies import MemoryDelegations, MemorySessions, MemoryStandings
+from remit.store.database import Database, Lasts, Value
 from remit.store.memory import MemoryRevocations, MemorySuspensions
 from remit.store.protocol import ConfirmationChanges, ConfirmationRow, RevocationRow
 from remit.store.rows import CallRow, DelegationRow, HandoffRow, SessionRow, StandingRow
-from remit.store.table import Table, Value
-from remit.store.writer import Lasts, Writer
+from remit.store.table import Table
+from remit.store.writer import Writer
 
 CONFIRMATIONS: Final = Table("confirmations", ConfirmationRow, owned=True)
 REVOCATIONS: Final = Table("revocations", RevocationRow)
@@ -21,8 +21,10 @@ STANDING: Final = Table("standing", StandingRow, owned=True)
 HANDOFFS: Final = Table("handoffs", HandoffRow, owned=True)
 SESSIONS: Final = Table("sessions", SessionRow, owned=True)
 DELEGATIONS: Final = Table("delegations", DelegationRow)
-CALLS: Final = Table("calls", CallRow, owned=True)
+CALLS: Final = Table("calls", CallRow, ("surface_id", "consumer", "id"), owned=True)
 
+_CHARGE: Final = """INSERT INTO "meters" ("key", "full_at", "used_at") VALUES (?, ?, ?)
+ON CONFLICT ("key") DO UPDATE SET "full_at" = excluded."full_at", "used_at" = excluded."used_at\""""
 _CHANGES: Final = frozenset(ConfirmationChanges.__annotations__)
 
 Later = Callable[[str, str, str, Sequence[Value]], None]
@@ -44,10 +46,10 @@ class SqlConfirmations:
     async def put(self, row: ConfirmationRow) -> None:
         """Keep a new request; an id that is taken is a `ValueError`."""
 
-        def work(connection: sqlite3.Connection) -> None:
-            if connection.execute('SELECT 1 FROM "confirmations" WHERE "id" = ?', (row.id,)).fetchone() is not None:
+        def work(db: Database) -> None:
+            if db.execute('SELECT 1 FROM "confirmations" WHERE "id" = ?', (row.id,)).fetchone() is not None:
                 raise ValueError("there is a request with this id already")
-            connection.execute(CONFIRMATIONS.put, CONFIRMATIONS.values(row, self._owner))
+            db.execute(CONFIRMATIONS.put, CONFIRMATIONS.values(row, self._owner))
 
         await self._writer.ask(Lasts.SAFELY, work)
 
@@ -74,7 +76,9 @@ class SqlConfirmations:
         self, *, surface_id: str | None = None, statuses: Collection[str] | None = None
     ) -> builtins.list[ConfirmationRow]:
         """Return the requests that fit, oldest first; None does not restrict."""
-        where, given = ["1"], builtins.list[Value]()
+        if statuses is not None and not statuses:
+            return []
+        where, given = ["1 = 1"], builtins.list[Value]()
         if surface_id is not None:
             where.append('"surface_id" = ?')
             given.append(surface_id)
@@ -95,15 +99,15 @@ class SqlMeters:
     async def take(self, key: str, *, calls: int, per_s: float, charge: bool = True) -> float:
         """Take a token, or say in how many seconds there is one."""
 
-        def work(connection: sqlite3.Connection) -> float:
+        def work(db: Database) -> float:
             now = self._clock.now().timestamp()  # monotonic clocks of two processes have nothing in common
-            row = connection.execute('SELECT "full_at" FROM "meters" WHERE "key" = ?', (key,)).fetchone()
+            row = db.execute('SELECT "full_at" FROM "meters" WHERE "key" = ?', (key,)).fetchone()
             full_at = max(now if row is None else row[0], now) + per_s / calls
             over: float = full_at - now - per_s
             if over > per_s * 1e-9 + 1e-6:  # seconds since 1970 have so many digits
                 return over
             if charge:
-                connection.execute('INSERT OR REPLACE INTO "meters" VALUES (?, ?, ?)', (key, full_at, now))
+                db.execute(_CHARGE, (key, full_at, now))
             return 0.0
 
         return await self._writer.ask(Lasts.LOOSELY if charge else Lasts.READS, work)
@@ -139,11 +143,12 @@ class SqlCalls:
 
     async def lost(self, tenant: str | None, principal: str, consumer: str, id: str) -> CallRow | None:
         """Return the call of this id that a process began which has ended since."""
+        whose, given = ('"tenant" = ?', [tenant]) if tenant is not None else ('"tenant" IS NULL', [])
         rest = (
-            'WHERE "owner" IS NULL AND "tenant" IS ? AND "principal" = ? AND "consumer" = ? AND "id" = ?'
+            f'WHERE "owner" IS NULL AND {whose} AND "principal" = ? AND "consumer" = ? AND "id" = ?'
             ' ORDER BY "started_at" DESC LIMIT 1'
         )
-        given = (tenant, principal, consumer, id)
+        given = [*given, principal, consumer, id]
         found = await self._writer.ask(Lasts.READS, lambda db: CALLS.select(db, rest, given))
         return found[0] if found else None
 
@@ -159,13 +164,13 @@ class SqlSuspensions(MemorySuspensions):
         """Suspend or reinstate; say whether that changed anything."""
         changed = super().set(key, suspended)
         if changed:
-            verb = 'INSERT OR IGNORE INTO "suspensions" VALUES (?)'
+            verb = 'INSERT INTO "suspensions" ("key") VALUES (?) ON CONFLICT DO NOTHING'
             self._later("suspensions", key, verb if suspended else 'DELETE FROM "suspensions" WHERE "key" = ?', (key,))
         return changed
 
-    def read(self, connection: sqlite3.Connection) -> None:
+    def read(self, db: Database) -> None:
         """Take over what other processes have changed."""
-        found = {key for (key,) in connection.execute('SELECT "key" FROM "suspensions"')}
+        found = {key for (key,) in db.execute('SELECT "key" FROM "suspensions"')}
         for key in found - self._keys:
             super().set(key, True)
         for key in self._keys - found:
@@ -186,9 +191,9 @@ class SqlRevocations(MemoryRevocations):
             self._later("revocations", row.id, REVOCATIONS.put, REVOCATIONS.values(row))
         return added
 
-    def read(self, connection: sqlite3.Connection) -> None:
+    def read(self, db: Database) -> None:
         """Take over what other processes have revoked."""
-        for row in REVOCATIONS.select(connection):
+        for row in REVOCATIONS.select(db):
             super().add(row)
 
 
@@ -232,10 +237,10 @@ class SqlHandoffs:
         self._taken.update(row.id for row in own)
         return [row for row in own if self._lost.pop(row.id, None) is not None]
 
-    def read(self, connection: sqlite3.Connection, now: str) -> None:
+    def read(self, db: Database, now: str) -> None:
         """Find what processes that have ended left open."""
         rest = """WHERE "owner" IS NULL AND "status" = 'pending' AND "expires_at" > ?"""
-        self._lost = {row.id: row for row in HANDOFFS.select(connection, rest, (now,)) if row.id not in self._taken}
+        self._lost = {row.id: row for row in HANDOFFS.select(db, rest, (now,)) if row.id not in self._taken}
 
 
 class SqlSessions(MemorySessions):
@@ -268,10 +273,10 @@ class SqlSessions(MemorySessions):
         self._taken.add(latest.id)
         return self._lost.pop(latest.id, None)
 
-    def read(self, connection: sqlite3.Connection, now: str) -> None:
+    def read(self, db: Database, now: str) -> None:
         """Find what processes that have ended had open."""
         rest = 'WHERE "owner" IS NULL AND "key" IS NOT NULL AND "until" > ?'
-        self._lost = {row.id: row for row in SESSIONS.select(connection, rest, (now,)) if row.id not in self._taken}
+        self._lost = {row.id: row for row in SESSIONS.select(db, rest, (now,)) if row.id not in self._taken}
 
 
 class SqlDelegations(MemoryDelegations):
@@ -287,8 +292,8 @@ class SqlDelegations(MemoryDelegations):
             super().put(row)
             self._later("delegations", row.id, DELEGATIONS.put, DELEGATIONS.values(row))
 
-    def read(self, connection: sqlite3.Connection, now: str) -> None:
+    def read(self, db: Database, now: str) -> None:
         """Take over what other processes have given out."""
-        for row in DELEGATIONS.select(connection, 'WHERE "until" > ? ORDER BY "begins"', (now,)):
+        for row in DELEGATIONS.select(db, 'WHERE "until" > ? ORDER BY "begins"', (now,)):
             if self.get(row.id) is None:
                 super().put(row)
