@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tests.faults.breaking import SECTIONS, Breakage, breakages, drawn, draws, holders, rows
+from tests.faults.planted import faults as planted
 
 
 def faults(root: Path, held: Sequence[Breakage], known: Collection[str], picked: Collection[str]) -> list[str]:
@@ -28,6 +29,16 @@ def faults(root: Path, held: Sequence[Breakage], known: Collection[str], picked:
 
 def test_every_breakage_applies_and_every_drawn_row_has_one(root: Path) -> None:
     assert faults(root, breakages(), rows(), drawn()) == []
+
+
+def test_every_fault_planted_in_the_page_protocol_applies(root: Path) -> None:
+    held = planted()
+    assert len({each.name for each in held}) == len(held) >= 12
+    for each in held:
+        for edit in each.edits:
+            text = (root / edit.file).read_text(encoding="utf-8")
+            assert text.count(edit.find) == 1, f"{each.name}: what is to be replaced does not stand once in {edit.file}"
+            ast.parse(text.replace(edit.find, edit.replace))
 
 
 def test_rows_are_drawn_from_the_sections_of_the_core_and_have_tests() -> None:
