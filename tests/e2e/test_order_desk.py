@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from shop.agent import CANCEL, FIND, LABEL, NOTE, NOTIFY, PAY, PICK, READ, Agent
+from shop.agent import CANCEL, FIND, LABEL, NOTE, NOTIFY, PAY, PICK, READ, SHIP, Agent
 
 from remit import Failed, Ok
 from remit.client import AsyncClient, Capability
@@ -58,7 +58,7 @@ async def test_of_sixty_orders_an_agent_reaches_forty_eight_twelve_of_them_off_s
         assert markup.count("<tr id=") == 36 and len(desk.handles.shop.orders) == 60
         async with desk.client() as client, httpx2.AsyncClient(timeout=PATIENCE_S, trust_env=False) as http:
             by_id = await seen(client)
-            assert set(by_id) == {READ, FIND, NOTE, PICK, LABEL, PAY, CANCEL, NOTIFY}
+            assert set(by_id) == {READ, FIND, NOTE, PICK, LABEL, SHIP, PAY, CANCEL, NOTIFY}
             answer = await http.post(
                 f"{desk.base}/remit/page/describe", json={}, headers={"Authorization": f"Bearer {desk.token()}"}
             )
@@ -112,6 +112,30 @@ async def test_an_order_is_picked_then_labelled_and_its_customer_written_to_when
             by_id = await seen(client)
             assert isinstance(await client.call(by_id[NOTIFY].id, given, confirmation=request), Ok)
             assert desk.handles.shop.told == [(SHOWN, "It is on its way")]
+
+
+@pytest.mark.requirement("14.1-the-order-desk")
+async def test_shipping_is_one_call_and_three_steps_and_the_person_decides_on_it_and_on_the_letter(
+    desk: OrderDesk, mara: Desk
+) -> None:
+    decider, asked = desk.handles.person("mara").decider(), list[str]()
+    with mara.page() as markup:
+        async with desk.client() as client:
+            ship = (await seen(client))[SHIP]
+            assert (ship.approval, ship.flow_steps) == ("always", 3)
+            outcome = await client.call(ship.id, {"record": SHOWN}, invocation="ship-1")
+            (view,) = desk.opened()
+            while isinstance(outcome, Failed) and outcome.error.code == "CONFIRMATION_REQUIRED":
+                asked.append(str(outcome.error.details["confirmation_id"]))
+                shown = view.surface.confirmations.get(asked[-1])
+                assert shown is not None and desk.handles.shop.told == []
+                assert ("picked" in mara.part("/orders/rows", markup)) == (len(asked) == 2)
+                desk.run(view.surface.confirmations.approve(asked[-1], decider, digest=shown.digest))
+                outcome = await client.call(ship.id, {"record": SHOWN}, invocation="ship-1", confirmation=asked[-1])
+            assert isinstance(outcome, Ok) and outcome.output == {"number": "L-1001"}
+            assert outcome.steps is not None and (outcome.steps.done, outcome.steps.of) == (3, 3)
+    assert len(set(asked)) == 2
+    assert desk.handles.shop.told == [(SHOWN, "Your order o-1001 is on its way as L-1001")]
 
 
 @pytest.mark.requirement("14.1-the-order-desk")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from remit import Component, Handoff, ReadContext, RecordSet, Refused, action, observation, reference
+from remit import Component, Handoff, ReadContext, RecordSet, Refused, Steps, action, flow, observation, reference
 from shop.people import Person
 from shop.store import Order, Shop
 
@@ -94,9 +94,18 @@ class OrderList(Component, type="orders.list"):
     cancel = reference("domain:orders.cancel")
     notify = reference("domain:orders.notify")
 
+    @flow(steps=["view:orders.list.pick", "view:orders.list.label", "domain:orders.notify"], record="order")
+    async def ship(self, order: str, steps: Steps) -> Label:  # runs the declared steps; each is governed by itself
+        """Ship an order: pick, label, notify the customer."""
+        await steps.run({"record": order})
+        label = Label.model_validate(await steps.run({"record": order}))
+        await steps.run({"order": order, "text": f"Your order {order} is on its way as {label.number}"})
+        return label
+
     @update_note.records
     @pick.records
     @label.records
+    @ship.records
     def _(self, ctx: ReadContext) -> RecordSet:
         return self.records(self.reachable_orders())
 
