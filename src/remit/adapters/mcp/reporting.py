@@ -9,6 +9,7 @@ from typing import Final
 from mcp.server.context import ServerRequestContext
 
 from remit._model.progress import Progress, ProgressListener
+from remit._session.identity import Identity
 from remit._toolset.result import to_text
 
 FLUSH_S: Final = 1.0
@@ -18,18 +19,20 @@ logger = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def reporting(ctx: ServerRequestContext[object, object], source: str) -> AsyncIterator[ProgressListener | None]:
+async def reporting(
+    ctx: ServerRequestContext[object, object], source: str, identity: Identity
+) -> AsyncIterator[ProgressListener | None]:
     """Give what forwards reports as progress notifications; None when the request carries no progress token.
 
     Reports go out from a task of their own, so that a client that reads slowly holds up no code. Of those that it had
     no time for only the newest is kept, and it goes out before the answer does. The protocol wants `progress` to grow,
     so a report that does not is left out. What code writes there is data: it travels as the `data` of one JSON value
-    with its `source` (SPEC 11.15).
+    with its `source` (SPEC 11.15); a text with a secret of its own request is left out (SPEC 11.10).
     """
     if ctx.meta is None or ctx.meta.get("progress_token") is None:
         yield None
         return
-    pump = _Pump(ctx, source)
+    pump = _Pump(ctx, source, identity)
     try:
         yield pump.hear
         await pump.flush()
@@ -40,8 +43,9 @@ async def reporting(ctx: ServerRequestContext[object, object], source: str) -> A
 class _Pump:
     """The newest report that has not been sent, and the task that sends."""
 
-    def __init__(self, ctx: ServerRequestContext[object, object], source: str) -> None:
+    def __init__(self, ctx: ServerRequestContext[object, object], source: str, identity: Identity) -> None:
         self._ctx = ctx
+        self._identity = identity
         self._source = source
         self._newest: Progress | None = None
         self._reached = -1.0
@@ -70,6 +74,8 @@ class _Pump:
         while self._newest is not None:
             report, self._newest = self._newest, None
             text = None if report.text is None else to_text({"source": self._source, "data": report.text})
+            if text is not None and self._identity.given_away(text):
+                text = None
             try:
                 await self._ctx.session.report_progress(report.done, report.total, text)
             except Exception:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import mcp_types as types
+import orjson
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
@@ -28,7 +29,7 @@ from remit._toolset.handing import HANDOFF, asked_for, told
 from remit._toolset.result import ToolResult
 from remit.adapters.mcp.callers import Caller
 from remit.adapters.mcp.confirming import Answer, Confirming, Context, Exchange, can_be_asked_by_url, read_evidence
-from remit.adapters.mcp.listing import CONTINUE, USE, VIEWS, ToolLists
+from remit.adapters.mcp.listing import CONTINUE, USE, VIEWS, ToolLists, Wire
 from remit.adapters.mcp.meta import (
     INVOCATION,
     Beside,
@@ -129,9 +130,9 @@ class Handlers:
             return to_error_result(sent)
         caller = self._caller(ctx)
         if params.name == VIEWS:
-            return self._told_views(caller)
+            return _harmless(self._told_views(caller), _identity(ctx))
         if params.name == USE:
-            return self._use(caller, params.arguments)
+            return _harmless(self._use(caller, params.arguments), _identity(ctx))
         session = caller.chosen()
         if params.name == HANDOFF:
             return _handed(caller, ToolCall(name=HANDOFF, arguments=params.arguments, id=sent.invocation), session)
@@ -177,7 +178,7 @@ class Handlers:
 
     def _listing(self, ctx: Context, info: Mapping[str, object]) -> dict[str, Any]:
         try:
-            tools = self._lists.of(self._caller(ctx), by_url=can_be_asked_by_url(ctx))
+            tools = _kept(self._lists.of(self._caller(ctx), by_url=can_be_asked_by_url(ctx)), self._caller(ctx), ctx)
         except Exception:
             # The gateway's edge, as above.
             logger.exception("a listing failed in the door")
@@ -231,6 +232,23 @@ def _handed(caller: Caller, call: ToolCall, chosen: Chosen) -> Answer:
     return to_error_result(capability_not_found() if isinstance(chosen, Session) else unreachable(chosen))
 
 
+def _harmless(answer: types.CallToolResult, identity: Identity) -> types.CallToolResult:
+    """The same for the door's own tools: titles of views are the host's words."""
+    if not identity.given_away(told_of(answer)):
+        return answer
+    return to_error_result(execution_failed("output-invalid", Happened.NONE))
+
+
+def _kept(tools: list[Wire], caller: Caller, ctx: Context) -> list[Wire]:
+    """The tools but for those whose live state holds a secret of this request; their fixed part is the contract's."""
+    identity = _identity(ctx)
+    kept = [tool for tool in tools if not identity.given_away(orjson.dumps(tool.get("_meta")).decode())]
+    session = caller.chosen()
+    if len(kept) < len(tools) and isinstance(session, Session):
+        session.withheld(identity.consumer, None)
+    return kept
+
+
 def _calling(
     ctx: Context, toolset: Toolset, params: types.CallToolRequestParams, sent: Beside, trace: Trace | None
 ) -> Callable[[str | None], Awaitable[ToolResult]]:
@@ -252,7 +270,7 @@ def _calling(
             confirmation=confirmation,
             trace=trace,
         )
-        async with reporting(ctx, params.name) as progress:
+        async with reporting(ctx, params.name, _identity(ctx)) as progress:
             return await toolset.invoke(call, progress=progress)
 
     return run
@@ -260,7 +278,7 @@ def _calling(
 
 def _continuing(ctx: Context, toolset: Toolset) -> Callable[[str | None], Awaitable[ToolResult]]:
     async def run(confirmation: str | None) -> ToolResult:
-        async with reporting(ctx, CONTINUE) as progress:
+        async with reporting(ctx, CONTINUE, _identity(ctx)) as progress:
             return await toolset.continue_(confirmation or "", progress=progress)
 
     return run

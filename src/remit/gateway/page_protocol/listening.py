@@ -5,7 +5,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import orjson
+
 from remit._model.event import Event, EventType
+from remit._session.identity import Identity
 from remit._session.session import Session
 from remit.gateway.page_protocol.callers import Caller
 from remit.gateway.page_protocol.schemas import PROTOCOL
@@ -19,12 +22,15 @@ Told = Mapping[str, object]
 class Stream:
     """The events of one listener, waiting to be sent, at most `backlog` of them.
 
-    One more, and the stream says `lost` after what already waits, and ends: its listener describes anew. Everything
-    comes from the surfaces' own subscriptions, so that nobody hears of what they may not see.
+    One more, and the stream says `lost` after what already waits, and ends: its listener describes anew. So it does in
+    place of an event that holds the token or a cookie of the request that listens (SPEC 11.10). Everything comes from
+    the surfaces' own subscriptions, so that nobody hears of what they may not see.
     """
 
-    def __init__(self, caller: Caller, backlog: int) -> None:
+    def __init__(self, caller: Caller, backlog: int, identity: Identity) -> None:
         self._caller = caller
+        self._identity = identity
+        self._end_following: Callable[[], None] | None = None
         self._backlog = backlog
         self._waiting: deque[Told] = deque()
         self._arrived = asyncio.Event()
@@ -32,7 +38,8 @@ class Stream:
         self._open: dict[str, Session] = {}
         self._put(_event(LISTENING, {"views": [dict(row) for row in caller.reach.told()]}))
         self._open = self._opened()
-        self._end_following: Callable[[], None] | None = caller.reach.follow(self._views_changed, self._hear)
+        if not self._over:
+            self._end_following = caller.reach.follow(self._views_changed, self._hear)
 
     def end(self) -> None:
         """Tell nothing more; what waits is still told."""
@@ -57,12 +64,20 @@ class Stream:
     def _put(self, event: Told) -> None:
         if self._over:
             return
-        if len(self._waiting) >= self._backlog:
+        if len(self._waiting) >= self._backlog or self._gives_away(event):
             self._waiting.append(_event(EventType.LOST, {}))
             self.end()
             return
         self._waiting.append(event)
         self._arrived.set()
+
+    def _gives_away(self, event: Told) -> bool:
+        if not self._identity.given_away(orjson.dumps(event).decode()):
+            return False
+        session = self._caller.reach.looks_at()
+        if session is not None:
+            session.withheld(self._caller.consumer, None)
+        return True
 
     def _hear(self, session: Session) -> Callable[[], None]:
         def heard(event: Event) -> None:

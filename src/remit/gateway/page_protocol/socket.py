@@ -138,7 +138,7 @@ class Socket:
             return
         await self._send(send, {"ref": frame.ref, "body": {"protocol": PROTOCOL, "ok": True}})
         if self._listening is None or self._listening.done():
-            stream = Stream(self._verbs.callers.of(identity), self._limits.events_backlog)
+            stream = Stream(self._verbs.callers.of(identity), self._limits.events_backlog, identity)
             self._listening = asyncio.get_running_loop().create_task(self._tell(stream, send))
 
     async def _tell(self, stream: Stream, send: Send) -> None:

@@ -88,7 +88,7 @@ class Verbs:
         caller = self.callers.of(identity)
         if caller.full:
             return rate_limited("queue-full", RETRY_MS)
-        stream = Stream(caller, self._limits.events_backlog)
+        stream = Stream(caller, self._limits.events_backlog, identity)
         caller.enter(stream, stream.end)
         return caller, stream
 
