@@ -149,10 +149,12 @@ async def test_a_preflight_counts_no_unknown_id_and_tells_what_a_call_would_be_t
 
 
 @pytest.mark.requirement("6.2-target-order")
-async def test_a_registration_under_the_name_of_another_instance_is_not_there() -> None:
+async def test_a_registration_under_the_name_of_another_instance_is_not_the_live_one() -> None:
     surface, _, mount = made()
     surface.mount(Safe(), "other")
     call = Invocation("view:safe.read", registration=mount.registration_id, instance="other")
+    assert failed(await surface.invoke(call, AGENT)).details == {"reason": "registration-replaced"}
+    call = Invocation("view:safe.read", registration=mount.registration_id, instance="nowhere")
     failed(await surface.invoke(call, AGENT), "CAPABILITY_NOT_FOUND")
     call = Invocation("view:safe.read", registration=mount.registration_id, instance="default")
     assert output(await surface.invoke(call, AGENT)) == 1
