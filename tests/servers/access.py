@@ -31,6 +31,12 @@ def every(view: View) -> Iterator[Entry]:
     return (Entry(capability, part) for part in view.parts for capability in WORLD[part.type])
 
 
+def steps_of(entry: Entry) -> list[Entry]:
+    """The steps of a flow, each a capability of the same part; none of what is no flow."""
+    known = {capability.id: capability for capability in WORLD[entry.part.type]}
+    return [Entry(known[id], entry.part) for id in entry.capability.steps]
+
+
 def unavailable(site: Site, entry: Entry) -> str | None:
     """Why a visible capability cannot be called now."""
     capability = entry.capability
@@ -104,8 +110,12 @@ class Lists:
         """The site exposes it, the scope holds it, nothing hides it."""
         site = self.site
         return (
-            holds(site.exposure, entry) and holds(agent.scope, entry) and entry.capability.id not in site.hidden
-        ) and (agent.parent is None or holds(agent.parent.scope, entry))
+            holds(site.exposure, entry)
+            and holds(agent.scope, entry)
+            and entry.capability.id not in site.hidden
+            and (agent.parent is None or holds(agent.parent.scope, entry))
+            and all(self.lets_through(agent, step) for step in steps_of(entry))
+        )
 
 
 class Tables:
@@ -144,6 +154,7 @@ class Tables:
         left = [entry for entry in every(view) if entry.capability.id not in self.site.hidden]
         for patterns in (self.site.exposure, *scopes):
             left = [entry for entry in left if holds(patterns, entry)]
+        left = [entry for entry in left if all(step in left for step in steps_of(entry))]
         table: dict[str, list[Entry]] = {}
         for entry in left:
             kind = entry.capability.kind
@@ -191,3 +202,5 @@ class Rules:
         while asking is not None:
             yield holds(asking.scope, entry)
             asking = asking.parent
+        for step in steps_of(entry):
+            yield from self.rules(agent, view, step)

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-import jsonschema_rs
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
-from tests.servers.access import Access, reaches, unavailable
+from tests.servers.access import Access, reaches, steps_of, unavailable
+from tests.servers.inputs import judged, needs_person
 from tests.servers.messages import METHODS, MOST, OPENED, REQUESTS, TOLD, Refused
 from tests.servers.world import Agent, Entry, Site, View
 
@@ -28,6 +28,7 @@ class Door:
         self.missed: dict[Agent, set[str]] = {}
         self.settled: dict[tuple[Agent, str], tuple[str, dict[str, Any]]] = {}
         self.versions: dict[tuple[Agent, View], tuple[str, int]] = {}
+        self.flows: dict[tuple[Agent, str, str], tuple[list[Any], str | None]] = {}
         self.streams: dict[asyncio.Queue[dict[str, Any] | None], Agent] = {}
         self._ids = itertools.count(1)
         site.heard = self.heard
@@ -149,6 +150,8 @@ class Door:
             form["approval"] = capability.approval
         if part.parent is not None:
             form["scopePath"] = part.chain[:-1]
+        if capability.steps:
+            form["flowSteps"] = len(capability.steps)
         if capability.handoff is not None:
             form["handoff"] = {"reason": capability.handoff}
         if capability.kind is not None:
@@ -198,9 +201,14 @@ class Door:
             form |= {"registration": entry.part.registration}
             output = self.run(agent, view, entry, asked, invocation)
             form |= {"ok": True, "output": output, "version": self.version(agent, view)}
+            if entry.capability.steps:
+                of = len(entry.capability.steps)
+                form["steps"] = {"done": of, "of": of}
             self.settled[agent, invocation] = (same, form)
         except Refused as refusal:
             form |= {"ok": False, "error": refusal.error}
+            if refusal.steps is not None:
+                form["steps"] = refusal.steps
         told = {"invocation": invocation, "capability": asked["capability"], "ok": form["ok"]}
         self.heard("invocation-settled", view, told, agent)
         return form
@@ -248,7 +256,7 @@ class Door:
 
     def run(self, agent: Agent, view: View, entry: Entry, asked: Mapping[str, Any], invocation: str) -> Any:
         """Judge the input, ask whom it takes, look again, and run."""
-        input = self.judged(agent, entry, asked.get("input", {}))
+        input = judged(self.site, agent, entry, asked.get("input", {}))
         if entry.capability.handoff is not None:
             raise self._handed(agent, view, entry, input)
         spend = self._confirmed(agent, view, entry, input, asked.get("confirmation"))
@@ -257,24 +265,41 @@ class Door:
         if spend is not None:
             spend["status"] = "spent"
         self.heard("invocation-started", view, {"invocation": invocation, "capability": entry.capability.id}, agent)
+        if entry.capability.steps:
+            return self._flow(agent, view, entry, input, invocation)
         return entry.capability.run(self.site, input)
 
-    def judged(self, agent: Agent, entry: Entry, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The input with its record and its defaults; decimal text is taken where an integer is meant."""
-        capability, input = entry.capability, dict(given)
-        record = {}
-        if capability.kind is not None:
-            record = {"record": input.pop("record", None)}
-            if not reaches(self.site, agent, record["record"]):
-                raise Refused("RECORD_UNAVAILABLE")
-        for name, schema in capability.fields.items():
-            value = input.setdefault(name, schema["default"]) if "default" in schema else input.get(name)
-            if schema["type"] == "integer" and isinstance(value, str) and value.isdecimal():
-                input[name] = int(value)
-        wrong = [each.message for each in jsonschema_rs.validator_for(capability.schema).iter_errors(input)]
-        if wrong:
-            raise Refused("INVALID_INPUT", issues=[{"path": "", "message": each} for each in wrong])
-        return {**record, **input}
+    def _flow(self, agent: Agent, view: View, entry: Entry, input: dict[str, Any], invocation: str) -> Any:
+        """The steps in order; one that waits for a person is where the same call goes on."""
+        key = (agent, entry.part.registration, json.dumps([entry.capability.id, input]))
+        outputs, waits = self.flows.pop(key, ([], None))
+        steps = steps_of(entry)
+        try:
+            if waits is not None and self.site.handoffs[waits]["status"] == "declined":
+                raise Refused("PRECONDITION_FAILED", reason="handoff-declined")
+            if waits is not None and self.site.handoffs[waits]["status"] == "completed":
+                outputs.append(self.site.handoffs[waits]["data"])
+            for number, step in enumerate(steps[len(outputs) :], len(outputs) + 1):
+                outputs.append(self._step(agent, view, step, input, f"{invocation}/{number}"))
+        except Refused as refusal:
+            refusal.steps = {"done": len(outputs), "of": len(steps)}
+            if refusal.error["code"] == "HANDOFF_REQUIRED":
+                self.flows[key] = outputs, refusal.error["details"]["handoff_id"]
+            raise
+        return outputs[entry.capability.gives]
+
+    def _step(self, agent: Agent, view: View, step: Entry, input: dict[str, Any], invocation: str) -> Any:
+        ok = False
+        try:
+            if not self.access.still(agent, view, step):
+                raise Refused("CAPABILITY_NOT_FOUND")
+            self._check_available(step)
+            output = self.run(agent, view, step, {"input": input}, invocation)
+            ok = True
+        finally:
+            told = {"invocation": invocation, "capability": step.capability.id, "ok": ok}
+            self.heard("invocation-settled", view, told, agent)
+        return output
 
     def _look_again(self, agent: Agent, view: View, entry: Entry, input: Mapping[str, Any]) -> None:
         if not agent.counts:
@@ -300,7 +325,7 @@ class Door:
             "capability": entry.capability.id,
             "status": "pending",
             "reason": entry.capability.handoff,
-            "url": f"/orders/{input['record']}/pay?handoff={id}",
+            "url": entry.capability.page.format(**input) + f"?handoff={id}",
             "expires_at": (OPENED + timedelta(minutes=30)).isoformat(),
         }
         self.heard("handoff-requested", view, {"handoff_id": id}, agent)
@@ -325,21 +350,11 @@ class Door:
                 return held
         for id, held in self.site.requests.items():
             if held["status"] == "pending" and (held["agent"], held["entry"], held["input"]) == asks:
-                raise self._asked(id, entry)
+                raise needs_person(id, entry)
         id = self.site.new("cnf")
         self.site.requests[id] = {"agent": agent, "entry": entry, "input": input, "status": "pending"}
         self.heard("confirmation-requested", view, {"confirmation_id": id}, agent)
-        raise self._asked(id, entry)
-
-    def _asked(self, id: str, entry: Entry) -> Refused:
-        return Refused(
-            "CONFIRMATION_REQUIRED",
-            confirmation_id=id,
-            summary=entry.capability.id,
-            expires_at=(OPENED + timedelta(minutes=2)).isoformat(),
-            effect=entry.capability.effect,
-            origin="client",
-        )
+        raise needs_person(id, entry)
 
     # Events
 

@@ -33,6 +33,7 @@ class Refused(Exception):
 
     def __init__(self, code: str, **details: Any) -> None:
         super().__init__(code)
+        self.steps: dict[str, int] | None = None
         self.error: dict[str, Any] = {
             "code": code,
             "message": f"It was refused: {code}.",

@@ -16,7 +16,7 @@ from tests.servers.world import Agent, Entry, Site, View
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "spec" / "page-protocol"
-OWN = ("access", "control", "door", "loopback", "messages", "world")
+OWN = ("access", "control", "door", "inputs", "loopback", "messages", "world")
 
 
 class FiltersOnlyInDescribe(Lists):

@@ -20,6 +20,10 @@ class Capability:
     approval: str = "none"
     kind: str | None = None
     handoff: str | None = None
+    page: str = "/orders/{record}/pay"
+    steps: tuple[str, ...] = ()
+    gives: int = -1
+    """Of a flow: the step whose output is its own."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -100,6 +104,13 @@ def _set_filter(site: "Site", input: dict[str, Any]) -> None:
 
 
 ORDER = {"order": {"type": "string"}}
+
+
+def _flow(id: str, *steps: str, gives: int = -1) -> Capability:
+    own = tuple(f"view:orders.work.{step}" for step in steps)
+    return Capability(id, "write", lambda site, input: None, ORDER, steps=own, gives=gives)
+
+
 WORLD: dict[str, list[Capability]] = {
     "orders.page": [Capability("view:orders.page.readTitle", "read", lambda site, input: "Orders")],
     "orders.list": [
@@ -139,6 +150,20 @@ WORLD: dict[str, list[Capability]] = {
             kind="order",
             handoff="Customers enter their card",
         )
+    ],
+    "orders.work": [
+        Capability("view:orders.work.pick", "write", _noted("pick", lambda input: None), ORDER),
+        Capability("view:orders.work.label", "write", _noted("label", lambda input: input["order"]), ORDER),
+        Capability(
+            "view:orders.work.sign",
+            "write",
+            _noted("sign", lambda input: "paid"),
+            ORDER,
+            handoff="Drivers sign for what they take",
+            page="/orders/sign",
+        ),
+        _flow("view:orders.work.send", "pick", "label"),
+        _flow("view:orders.work.handOver", "pick", "sign", "label", gives=1),
     ],
     "orders.stage": [
         Capability("view:orders.stage.readRuns", "read", lambda site, input: list(site.ran)),

@@ -8,9 +8,11 @@ from pydantic import Field
 
 from remit._contract.component import Component
 from remit._contract.decorators import action, observation
+from remit._contract.flow import flow
 from remit._contract.reference import reference
 from remit._model.answers import Handoff, RecordSet
 from remit._model.context import ReadContext
+from remit._model.steps import Steps
 from remit.procedures.functions import Procedures
 
 Run = dict[str, object]
@@ -114,6 +116,44 @@ class Payment(Component, type="orders.payment"):
 
 
 @dataclass
+class Work(Component, type="orders.work"):
+    """The work on an order."""
+
+    stage: Backstage
+
+    @action
+    def pick(self, order: str) -> None:
+        """Pick an order from the shelf."""
+        self.stage.run("pick", order=order)
+
+    @action
+    def label(self, order: str) -> str:
+        """Print the label of an order."""
+        self.stage.run("label", order=order)
+        return order
+
+    @action(handoff=Handoff("Drivers sign for what they take", to="/orders/sign"))
+    def sign(self, order: str) -> str:
+        """Sign for an order."""
+        self.stage.run("sign", order=order)
+        return "paid"
+
+    @flow(steps=["view:orders.work.pick", "view:orders.work.label"])
+    async def send(self, order: str, steps: Steps) -> str:
+        """Send an order: pick, label."""
+        await steps.run({"order": order})
+        return str(await steps.run({"order": order}))
+
+    @flow(steps=["view:orders.work.pick", "view:orders.work.sign", "view:orders.work.label"])
+    async def hand_over(self, order: str, steps: Steps) -> str:
+        """Hand an order over: pick, have it signed, label."""
+        await steps.run({"order": order})
+        done = await steps.run({"order": order})
+        await steps.run({"order": order})
+        return str(done)
+
+
+@dataclass
 class Stage(Component, type="orders.stage"):
     """What lets a case look behind the scene, and go on."""
 
@@ -131,11 +171,12 @@ class Stage(Component, type="orders.stage"):
             await self.stage.go_on()
 
 
-PARTS: dict[str, type[Page | OrderList | OrderForm | Payment | Stage]] = {
+PARTS: dict[str, type[Page | OrderList | OrderForm | Payment | Work | Stage]] = {
     "orders.page": Page,
     "orders.list": OrderList,
     "orders.form": OrderForm,
     "orders.payment": Payment,
+    "orders.work": Work,
     "orders.stage": Stage,
 }
 
