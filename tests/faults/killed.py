@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,16 @@ from remit import (
     Surface,
     action,
 )
+from remit.store.database import Answer, Value
+from remit.store.postgres import PostgresStore
 from remit.store.protocol import RevocationRow
+from remit.store.sql_store import SqlStore
 from remit.store.sqlite import SQLiteStore
 from tests.behaviour.conftest import authority_of
 
-STORE, EFFECTS, SAID = "state.db", "effects", "said"
+STORE, DATABASE, EFFECTS, SAID = "state.db", "conninfo", "effects", "said"
+"""What lies in the folder; with a file DATABASE the store is in the PostgreSQL that it names."""
+
 ROUNDS = 6
 AGENT = Consumer("agent", kind="test")
 ADA = Decider("ada")
@@ -115,7 +121,7 @@ class Till(Component, type="shop.till"):
 class Life:
     """What one process does before it ends."""
 
-    def __init__(self, folder: Path, store: SQLiteStore, points: Points, chance: random.Random) -> None:
+    def __init__(self, folder: Path, store: SqlStore, points: Points, chance: random.Random) -> None:
         self._store = store
         self._chance = chance
         self._before = lines(folder / SAID)
@@ -184,11 +190,28 @@ class Life:
         self._said.add(counted=id)
 
 
+def opened(folder: Path, points: Points) -> SqlStore:
+    """The store of the folder, which says each statement to the points first."""
+    database = folder / DATABASE
+    if not database.exists():
+        file = SQLiteStore(folder / STORE)
+        file._sqlite.connection.set_trace_callback(points.statement)
+        return file
+    store = PostgresStore(database.read_text(), grace_s=0.0)
+    execute = store._server.execute
+
+    def saying(statement: str, values: Sequence[Value] = (), /) -> Answer:
+        points.statement(statement)
+        return execute(statement, values)
+
+    store._server.execute = saying  # type: ignore[method-assign]
+    return store
+
+
 async def main(folder: Path, seed: int, at: int, kind: str) -> None:
     """Live."""
     points = Points(at, kind)
-    store = SQLiteStore(folder / STORE)
-    store._sqlite.connection.set_trace_callback(points.statement)
+    store = opened(folder, points)
     await Life(folder, store, points, random.Random(seed)).run()
     await store.flush()
     store.close()
