@@ -65,7 +65,7 @@ def test_the_page_of_errors_lists_every_code_and_no_other() -> None:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("example", ["nicegui", "server_rendered"])
+@pytest.mark.parametrize("example", ["browser", "nicegui", "server_rendered"])
 def test_the_contract_of_a_served_example_equals_its_source(example: str) -> None:
     command = [
         sys.executable,

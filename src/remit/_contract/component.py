@@ -60,6 +60,25 @@ class Declaration:
     capabilities: dict[str, Capability]
     at: Place
     headless: bool = False
+    page: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """What a component is beside the usual, as it was written."""
+
+    headless: object
+    page: object
+
+    def checked(self, at: Place) -> tuple[bool, bool]:
+        """Both as booleans; what has no view is in no page."""
+        if not isinstance(self.headless, bool):
+            raise at.wrong("headless= is True or False")
+        if not isinstance(self.page, bool):
+            raise at.wrong("page= is True or False")
+        if self.headless and self.page:
+            raise at.wrong("is headless and page=True: what has no view is in no page", do="keep one")
+        return self.headless, self.page
 
 
 class _ComponentMeta(ABCMeta):
@@ -99,7 +118,8 @@ class Component(metaclass=_ComponentMeta):
     `type` is the stable name; without it a class is abstract: never mounted, its capabilities are inherited. `title`,
     `description` (else the docstring's first paragraph), `tags`, `doors` and `policies` hold for every capability of
     the class. A `headless` one has no view: it holds references, and is mounted like any other; other capabilities only
-    where an approved distribution declares it (SPEC 10.8).
+    where an approved distribution declares it (SPEC 10.8). With `page=True` a page in a browser may answer for it
+    instead of its own methods; what it says is a claim, so all outputs count as untrusted (SPEC 11.17, 3.14).
 
     Everything is judged when the class is created: DefinitionError names what, where, why and what to do
     (SPEC 2.3, 3.1). Nothing undecorated is ever exposed; a dataclass may be a component, with slots too.
@@ -118,6 +138,7 @@ class Component(metaclass=_ComponentMeta):
         doors: Iterable[Door] | None = None,
         policies: Iterable[NamedPolicy] = (),
         headless: bool = False,
+        page: bool = False,
         **others: object,
     ) -> None:
         super().__init_subclass__(**others)
@@ -127,11 +148,11 @@ class Component(metaclass=_ComponentMeta):
             # `@dataclass(slots=True)` builds the class anew from the dict of the first: same declaration, same place.
             declaration: Declaration | None = _redeclared(cls, earlier, found)
         elif type is None:
-            _check_abstract(cls, title, description, headless, found)
+            _check_abstract(cls, title, description, headless or page, found)
             declaration = None
         else:
             options = Options(title=title, description=description, tags=tags, doors=doors, policies=policies)
-            declaration = _declare(cls, type, options, found, headless)
+            declaration = _declare(cls, type, options, found, _Kinds(headless, page))
         _set(cls, _DECLARATION, declaration)
 
 
@@ -180,13 +201,13 @@ def _collect(cls: type) -> dict[str, Capability]:
 
 
 def _check_abstract(
-    cls: type, title: object, description: object, headless: object, found: dict[str, Capability]
+    cls: type, title: object, description: object, special: object, found: dict[str, Capability]
 ) -> None:
-    if title is not None or description is not None or headless:
+    if title is not None or description is not None or special:
         raise DefinitionError(
             DefinitionCode.INVALID_DEFINITION,
             cls.__name__,
-            "a class without `type=` is abstract and has neither title nor description, and is not headless",
+            "a class without `type=` is abstract and has neither title nor description, is not headless, nor page=True",
             place=place_of_caller(),
             do='give the class type="…"',
         )
@@ -194,13 +215,10 @@ def _check_abstract(
         _check_names(capability)
 
 
-def _declare(
-    cls: type, type_name: str, options: Options, found: dict[str, Capability], headless: object
-) -> Declaration:
+def _declare(cls: type, type_name: str, options: Options, found: dict[str, Capability], kinds: "_Kinds") -> Declaration:
     place = place_of_caller()
     at = Place(subject=check_component_type(type_name, place=place), place=place)
-    if not isinstance(headless, bool):
-        raise at.wrong("headless= is True or False")
+    headless, page = kinds.checked(at)
     return Declaration(
         type=type_name,
         name=cls.__name__,
@@ -213,6 +231,7 @@ def _declare(
         capabilities=_without_view(_seal(cls, type_name, found)) if headless else _seal(cls, type_name, found),
         at=at,
         headless=headless,
+        page=page,
     )
 
 
@@ -239,6 +258,7 @@ def _redeclared(cls: type, earlier: Declaration, found: dict[str, Capability]) -
         capabilities=_seal(cls, earlier.type, found),
         at=earlier.at,
         headless=earlier.headless,
+        page=earlier.page,
     )
 
 

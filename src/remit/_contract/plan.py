@@ -103,6 +103,7 @@ class Plan:
     call is not run again. `template` is there for folded row actions only: `agent_input` and `convert` are then of the
     input without its record (SPEC 11.6). `handing` is there for handoffs only, which never run (SPEC 11.7), `flow` for
     flows only.
+    `page` says that a page may answer in the place of `handler`; `dump` takes its `Answered` as well (SPEC 14.2).
     """
 
     descriptor: Descriptor
@@ -140,6 +141,7 @@ class Plan:
     template: Template | None = None
     handing: Handing | None = None
     flow: Composite | None = None
+    page: bool = False
 
     @property
     def id(self) -> str:
@@ -152,7 +154,8 @@ class Sealed:
     """One component class, verified against the authority: what a mount needs.
 
     `policies` are the component's own, before those of each plan. `origin` is the approved distribution that declares
-    it, None for the project's own (SPEC 13.5); a `headless` one has no view (SPEC 10.8).
+    it, None for the project's own (SPEC 13.5); a `headless` one has no view (SPEC 10.8); pages bind `page` ones only
+    (SPEC 11.17).
     """
 
     type: str
@@ -162,6 +165,7 @@ class Sealed:
     plans: tuple[Plan, ...]
     origin: str | None = None
     headless: bool = False
+    page: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,7 +1,7 @@
 """From verified rows to plans: everything fixed for a capability, built once per class and authority."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from remit._base.boundary import Json, take
@@ -10,14 +10,17 @@ from remit._contract.binding import field_schema
 from remit._contract.capability import Action, Capability, Method
 from remit._contract.component import Declaration
 from remit._contract.concurrency import concurrency_of, turn_of
+from remit._contract.flow import Flow
 from remit._contract.flow import steps_of as flow_steps
 from remit._contract.options import checked_policies, checked_source
 from remit._contract.plan import Binding, Composite, Plan, Role, Sealed
 from remit._contract.retrying import checked_retry
 from remit._contract.row import CapabilityRow, ComponentRows
+from remit._model.answering import Answered
 from remit._model.descriptor import Descriptor
 from remit._model.effects import Confirmation
 from remit._model.record import kind_of
+from remit._schema.derive import OutputRefused
 from remit._schema.validate import Validator
 
 
@@ -35,6 +38,7 @@ def sealed_of(rows: ComponentRows, origin: str | None = None) -> Sealed:
         plans=tuple(plans[row.capability.id] for row in rows.capabilities),
         origin=origin,
         headless=declaration.headless,
+        page=declaration.page,
     )
 
 
@@ -48,6 +52,8 @@ def _plan(declaration: Declaration, row: CapabilityRow, plans: Mapping[str, Plan
     handler = capability.function if isinstance(capability, Method) else None
     timeout, spend = capability.options.timeout, capability.options.spend_time
     doors = block["doors"]
+    # A flow's own code stays here, and runs steps that the page answers for.
+    page = declaration.page and handler is not None and not isinstance(capability, Flow)
     return Plan(
         descriptor=descriptor,
         attribute=row.attribute,
@@ -68,7 +74,7 @@ def _plan(declaration: Declaration, row: CapabilityRow, plans: Mapping[str, Plan
         agent_input=agent_input,
         full_input=agent_input if operation is None else Validator(operation.input_schema),
         convert=None if row.input is None else row.input.convert,
-        dump=take if row.output is None else row.output.dump,
+        dump=_dump(row, page=page),
         output=None if output is None else Validator(cast("Mapping[str, Json]", output)),
         operation=None if operation is None else operation.name,
         operation_hash=None if operation is None else operation.hash,
@@ -84,6 +90,7 @@ def _plan(declaration: Declaration, row: CapabilityRow, plans: Mapping[str, Plan
         handing=row.handing,
         flow=_composite(capability, plans),
         place=capability.at.place or declaration.at.place or "",
+        page=page,
     )
 
 
@@ -92,6 +99,23 @@ def _composite(capability: Capability, plans: Mapping[str, Plan]) -> Composite |
     if not steps:
         return None
     return Composite(steps=steps, approvers=tuple(sorted({step.approver for step in steps if step.approver})))
+
+
+def _dump(row: CapabilityRow, *, page: bool) -> Callable[[object], tuple[Json, bytes]]:
+    """What turns a result into JSON; what a page answers is JSON already, and nothing where nothing is declared."""
+    dump = take if row.output is None else row.output.dump
+    if not page:
+        return dump
+    declared = row.block["output"] is not None
+
+    def dumped(result: object) -> tuple[Json, bytes]:
+        if not isinstance(result, Answered):
+            return dump(result)
+        if not declared and result.value is not None:
+            raise OutputRefused("the page answered with a value, and no output is declared")
+        return take(result.value)
+
+    return dumped
 
 
 def _bindings(capability: Capability, overridable: tuple[str, ...]) -> tuple[Binding, ...]:

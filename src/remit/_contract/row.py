@@ -109,6 +109,7 @@ def _no_component(cls: object) -> TypeError:
 def _component_block(declaration: Declaration, rows: tuple[CapabilityRow, ...]) -> dict[str, Json]:
     return {
         **({"headless": True} if declaration.headless else {}),
+        **({"page": True} if declaration.page else {}),
         "type": declaration.type,
         "title": declaration.title,
         "description": declaration.description,
@@ -199,6 +200,8 @@ def _method_row(
     block |= flow_block(capability, level)
     block |= marks_of(at, options, effect, level.confirmation, (own, own))
     block |= untrusted_of(at, options, block["output"], notes="note" in capability.attached)
+    if declaration.page and block["output"] is not None:
+        block["untrusted"] = True  # a page says it, whatever the author knows of it (SPEC 3.14)
     block |= allowed_block(at, options, own, block["output"])
     return CapabilityRow(
         attribute=attribute,

@@ -177,6 +177,9 @@ async def _run(call: Call, part: Part) -> object:
     plan = bound.plan
     if call.run is not None:
         return await _carry(call, part, call.run)
+    answering = bound.registration.answering
+    if answering is not None and plan.page:
+        return await answering.answer(plan.attribute, call.effective, _context(call, part))
     if plan.operation is None:
         assert plan.handler is not None
         injected = _injected(call, part) if plan.injected else {}

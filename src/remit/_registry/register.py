@@ -9,6 +9,7 @@ from remit._contract.plan import Plan, Sealed
 from remit._journal.about import Place
 from remit._journal.audit import AuditLog, AuditType
 from remit._journal.hub import EventHub
+from remit._model.answering import Answering
 from remit._model.effects import Confirmation, Effect
 from remit._model.event import EventType
 from remit._model.ids import RegistrationId
@@ -138,6 +139,17 @@ class Registrar:
             {"registration": registration.id, "enabled": registration.blocked is None},
         )
         self._hub.surface_changed()
+
+    def answered(self, registration: Registration, answering: Answering) -> None:
+        """From now on a page answers in the place of the component's methods; only where the contract allows it."""
+        if not registration.sealed.page:
+            raise DefinitionError(
+                DefinitionCode.INVALID_DEFINITION,
+                registration.sealed.type,
+                "is not declared page=True, so no page may answer for it",
+                do="declare it page=True and compile, or mount it with its own methods",
+            )
+        registration.answering = answering
 
     def invalidate(self, registration: Registration) -> None:
         """Tell consumers that what they know of this registration is old."""

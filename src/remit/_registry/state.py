@@ -8,6 +8,7 @@ from remit._base.bounded import Bounded
 from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._contract.plan import Plan, Sealed
+from remit._model.answering import Answering
 from remit._model.consumer import ConsumerKey
 from remit._model.effects import Confirmation, Kind
 from remit._model.ids import RegistrationId
@@ -38,12 +39,14 @@ class Registration:
     holds, by consumer, the ids it has been shown of it. `component` is dropped at unmount, so that nothing executable
     outlives the mount (SPEC 4.4). `identity` is the canonical JSON that names the data shown, None when none was given.
     `region` are the types of the components it is mounted in, the outermost first, and `place` the same with its own,
-    joined by `/`. `guards` counts the policies that a guard put over this mount. `entry` is the entry of the last
+    joined by `/`. `answering` is the page that answers in the place of its methods, dropped as `component` is. `guards`
+    counts the policies that a guard put over this mount. `entry` is the entry of the last
     viewer, as long as no change made it None; only a `steady` registration has one: one whose capabilities no policy,
     predicate, note, channel or set of records can change by itself.
     """
 
     __slots__ = (
+        "answering",
         "blocked",
         "bounds",
         "children",
@@ -95,6 +98,7 @@ class Registration:
         self.guards = 0
         self.reason: str | None = None
         self.blocked: str | None = None
+        self.answering: Answering | None = None
         self.pushed: dict[str, str] = {}
         self.children: list[Registration] = []
         self.bounds: tuple[Bound, ...] = ()
@@ -124,8 +128,8 @@ class Bound:
 
     `mark` is a number that no other bound ever has and that moves on `invalidate`; versions are compared by it.
     `listed` is the ready entry of the usual case: available, nothing to add. `inline` says that its code never waits: a
-    synchronous handler that runs here and once, and no `around`. `steps` are the steps of a flow, in the same
-    registration.
+    synchronous handler that runs here and once, which no page may take the place of, and no `around`. `steps` are the
+    steps of a flow, in the same registration.
     """
 
     __slots__ = ("address", "chain", "inline", "listed", "mark", "plan", "registration", "steps")
@@ -142,7 +146,7 @@ class Bound:
         self.chain = chain
         self.mark = mark
         self.steps: tuple[Bound, ...] = ()
-        self.inline = not (plan.is_async or plan.blocking or plan.retry is not None or chain.has_around)
+        self.inline = not (plan.is_async or plan.blocking or plan.page or plan.retry is not None or chain.has_around)
         self.address = (
             f"{registration.sealed.type}/{registration.instance}"
             if plan.descriptor.kind is Kind.REFERENCE
@@ -294,6 +298,7 @@ class State:
         )
         self.tombstones.put(registration.id, stone)
         registration.component = None
+        registration.answering = None
         registration.bounds = ()
         registration.entry = None
         self._order = None

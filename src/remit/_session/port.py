@@ -1,16 +1,17 @@
 """What a home for components needs of a gateway; integrations know this port and no gateway (DESIGN 3)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from remit._base.clock import Clock
 from remit._base.limits import Limits
 from remit._confirmation.request import DecideFn
+from remit._contract.component import Component
 from remit._model.consumer import Principal
 from remit._model.request_view import CancelCause
 from remit._surface.surface import Surface
@@ -19,6 +20,18 @@ Login = Callable[[HTTPConnection], "Principal | None | Awaitable[Principal | Non
 
 Decide: TypeAlias = DecideFn
 """An inline answer to confirmation requests, as `Surface` and a gateway take it (SPEC 7.4)."""
+
+
+class SignIns(Protocol):
+    """Who is signed in, as the application's own login says it of a request."""
+
+    async def now(self, request: Request) -> Principal | None:
+        """Ask it."""
+        ...
+
+    def again(self, request: Request, last: Principal | None) -> Principal | None:
+        """Who is signed in at a request it was asked about before; `last` is what it said then."""
+        ...
 
 
 class ViewPort(Protocol):
@@ -81,6 +94,10 @@ class GatewayPort(Protocol):
 
     def routes(self, login: Login) -> list[BaseRoute]:
         """The pages that ask who is signed in: decision page, list of waiting requests (HTML, person's session)."""
+        ...
+
+    def bridge(self, sign_in: SignIns, host: object, pages: Mapping[str, Iterable[type[Component]]]) -> list[BaseRoute]:
+        """The browser module and its socket: what a page may bind, by the path at which it stands (SPEC 14.2)."""
         ...
 
     def door(self) -> ASGIApp:

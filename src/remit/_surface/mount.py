@@ -6,6 +6,7 @@ from typing import Literal
 
 from remit._base.boundary import NotJson, take
 from remit._base.closed import one_of
+from remit._model.answering import Answering
 from remit._model.request_view import CancelCause
 from remit._registry.register import Registrar
 from remit._registry.state import Registration
@@ -78,6 +79,11 @@ class Mount:
         cause = one_of(CancelCause, cause, "unmount(cause=…)")
         if self._registration is not None:
             self._registrar.unmount(self._registration, cause)
+
+    def _answered(self, answering: Answering) -> None:
+        """Let a page answer in the place of the component's methods, as `remit.gateway.bridge` needs it."""
+        if self._registration is not None and self._registration.live:
+            self._registrar.answered(self._registration, answering)
 
     def _in_own(self, callback: Callable[[], None]) -> None:
         """Call it in the surface's thread, as `remit.integrations` needs it and nobody else; never, after its loop."""

@@ -22,7 +22,7 @@ def _told(id: str, facts: Iterable[tuple[str, str]]) -> str:
 
 
 def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
-    yield "component", line.component + (", headless" if line.headless else "")
+    yield "component", line.component + (", headless" if line.headless else ", a page may bind it" if line.page else "")
     yield "dependency", line.dependency or ""
     yield "where", line.place or ""
     yield "targets", ", ".join(line.targets)

@@ -7,7 +7,7 @@ from typing import cast
 
 from remit._base.boundary import Json
 from remit._contract.manifest import Block, Manifest
-from remit._model.effects import Confirmation, Fidelity, Source
+from remit._model.effects import Confirmation, Fidelity, Kind, Source
 from remit._schema.openness import open_places
 from remit.compiler.drift import opened
 
@@ -18,7 +18,7 @@ NOBODY = "-"
 class Line:
     """One capability as a reviewer reads it.
 
-    A `headless` one stands in a component without a view.
+    A `headless` one stands in a component without a view, a `page` one in a component that a page may bind.
     `doors` maps each door to what opened it: `in-process`, `doors=`, or the pattern of the site's exposure. `decides`
     names who must approve, `-` when nobody is asked. `policies` are those of the component and of the capability; those
     of every surface stand in the head of the contract. `may_vary` and `sensitive` name the marked fields of the input.
@@ -31,6 +31,7 @@ class Line:
     id: str
     component: str
     headless: bool
+    page: bool
     kind: str
     effect: str
     confirmation: str
@@ -72,6 +73,7 @@ def _line(manifest: Manifest, block: Block, place: str | None) -> Line:
         id=str(block["id"]),
         component=str(block["component"]),
         headless=component.get("headless") is True,
+        page=component.get("page") is True,
         kind=str(block["kind"]),
         effect=str(block["effect"]),
         confirmation=str(block["confirmation"]),
@@ -214,8 +216,8 @@ def _marked(line: Line) -> Iterator[str]:
     """What is said of fields: who fills them, who may change them, and who is told."""
     if known := _known(line):
         yield known
-    if line.headless:
-        yield "without a view"
+    if special := _special(line):
+        yield special
     if line.bound:
         yield f"{'its component' if line.headless else 'the view'} fills {', '.join(line.bound)}"
     if line.overridable:
@@ -231,6 +233,13 @@ def _marked(line: Line) -> Iterator[str]:
     if line.untrusted:
         outside = ("all it says",) if isinstance(line.untrusted, bool) else line.untrusted
         yield f"from outside: {', '.join(outside)}"
+
+
+def _special(line: Line) -> str:
+    """What its component is beside the usual, where that concerns this capability (SPEC 10.8, 11.17)."""
+    if line.headless:
+        return "without a view"
+    return "a page may answer for it" if line.page and line.kind != Kind.REFERENCE else ""
 
 
 def _known(line: Line) -> str:

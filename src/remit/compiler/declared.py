@@ -80,6 +80,7 @@ def live_component(declaration: Declaration, path: str) -> DeclaredComponent:
             "tags": list(declaration.tags),
             "doors": None if declaration.doors is None else sorted(declaration.doors),
             "headless": declaration.headless,
+            "page": declaration.page,
         },
         capabilities={
             attribute: _live_capability(attribute, capability, path)

@@ -22,7 +22,7 @@ from remit.compiler.stepping import step_findings
 from remit.errors import Finding
 
 _DATACLASS: Final = "dataclasses.dataclass"
-_CLASS_KEYWORDS: Final = frozenset({"type", "title", "description", "tags", "doors", "headless"})
+_CLASS_KEYWORDS: Final = frozenset({"type", "title", "description", "tags", "doors", "headless", "page"})
 _ClassKey = tuple[str, int]
 
 
@@ -174,6 +174,7 @@ class _Extractor:
                     "tags": normal_option("tags", written.get("tags", [])),
                     "doors": normal_option("doors", written.get("doors")),
                     "headless": bool(written.get("headless", False)),
+                    "page": bool(written.get("page", False)),
                 },
                 capabilities=capabilities,
                 line=node.lineno,

@@ -307,6 +307,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "meta": _neutral,
         "allow_names": _allowed_names,
         "headless": _true_is_wider,
+        "page": _true_is_wider,
         "targets": _targets,
     }
 )

@@ -13,6 +13,7 @@ from remit._base.clock import Clock, SystemClock
 from remit._base.limits import Limits
 from remit._base.text import clean_line
 from remit._contract.authority import Authority
+from remit._contract.component import Component
 from remit._contract.moved import moves_of, refuse_moved
 from remit._model.consumer import Consumer, ConsumerKind, Principal
 from remit._model.request_view import CancelCause
@@ -23,7 +24,7 @@ from remit._session.decisions import Decisions
 from remit._session.delegation import Delegations, Keys, for_confirmations
 from remit._session.identity import Identity
 from remit._session.keeping import Keeping
-from remit._session.port import Decide, Login
+from remit._session.port import Decide, Login, SignIns
 from remit._session.session import Session
 from remit._session.views import Views
 from remit._surface.belonging import Belonging
@@ -32,6 +33,7 @@ from remit._surface.surface import Surface
 from remit._surface.switch import switch_everywhere, target_of
 from remit.adapters.mcp.door import PATH as DOOR_PATH
 from remit.adapters.mcp.door import McpDoor
+from remit.gateway.bridge.door import Bridge
 from remit.gateway.given import check_keys, check_policies, check_trust, identified
 from remit.gateway.guard import LOOPBACK, AllowedHosts, Guard, Shared
 from remit.gateway.kept import kept_by
@@ -115,6 +117,7 @@ class Gateway:
             limits=self._limits,
             trust_traceparent=trust_traceparent,
         )
+        self._bridges: list[Bridge] = []
         self._has_pages = False
         self._stopped = False
 
@@ -229,6 +232,15 @@ class Gateway:
         self._has_pages = True
         return Approvals(self.decisions, login, self._clock).routes()
 
+    def bridge(self, sign_in: SignIns, host: object, pages: Mapping[str, Iterable[type[Component]]]) -> list[BaseRoute]:
+        """The browser module at `/remit/browser.js` and its socket; `pages` says what a page may bind, by its path.
+
+        They belong to the application whose login `sign_in` asks (SPEC 14.2). Refused: what is not `page=True`.
+        """
+        bridge = Bridge(self, sign_in, host, pages)
+        self._bridges.append(bridge)
+        return bridge.routes()
+
     def door(self) -> ASGIApp:
         """The MCP door as an ASGI application, guarded; mounted at `/remit` it serves `/remit/mcp`."""
         if self._door is None:
@@ -315,6 +327,8 @@ class Gateway:
     def stopping(self) -> None:
         """Answer held calls and close streams; synchronous, called before the server drains. Safe to call twice."""
         self._page.stopping()
+        for bridge in self._bridges:
+            bridge.stopping()
         if self._door is not None:
             self._door.stopping()
 

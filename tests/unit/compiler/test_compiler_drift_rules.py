@@ -46,6 +46,7 @@ class Table(
     doors=("embedded",),
     policies=(require_grant("fleet"),),
     headless=False,
+    page=True,
 ):
     @observation(
         name="state",

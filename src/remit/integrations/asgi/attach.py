@@ -2,6 +2,7 @@
 
 import logging
 import signal
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import uvicorn
@@ -10,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route, WebSocketRoute
 
+from remit._contract.component import Component
 from remit._contract.development import report
 from remit._model.consumer import Principal
 from remit._session.port import GatewayPort
@@ -27,12 +29,21 @@ _CONFLICT: Final = 409
 _ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
 
 
-def attach(app: Starlette, gateway: GatewayPort, *, login: Login, host: object = None) -> "Agents":
+def attach(
+    app: Starlette,
+    gateway: GatewayPort,
+    *,
+    login: Login,
+    host: object = None,
+    pages: Mapping[str, Iterable[type[Component]]] | None = None,
+) -> "Agents":
     """Serve a gateway with this application, and return what its pages open their views with.
 
     Call it once, before the application is served. `login` takes a request and says who is signed in; it may be async.
     A plain one is asked for every call of an agent, with the request by which the page's browser connected, so it must
     be quick. `host` (a value, or a function of that request) reaches policies and functions as the host context.
+    `pages` says which components declared `page=True` a page's own code may answer for, by the page's path (a pattern
+    as in routes): `pages={"/cart": [Cart]}` serves the browser module at `/remit/browser.js` (SPEC 11.17, 14.2).
     Doors, decision pages and the script of pages are routes of `app`, inside its middleware; foreign Host and Origin
     headers are refused around the whole application.
     """
@@ -52,6 +63,7 @@ def attach(app: Starlette, gateway: GatewayPort, *, login: Login, host: object =
     app.router.routes[:0] = [
         *gateway.door_routes(),
         *gateway.routes(agents._sign_in.of),
+        *([] if pages is None else gateway.bridge(agents._sign_in, host, pages)),
         Route(SCRIPT, script, methods=["GET"], name="remit-view-script"),
         WebSocketRoute(SOCKET, agents._listening, name="remit-view"),
     ]
