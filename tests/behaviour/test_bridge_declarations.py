@@ -209,6 +209,7 @@ async def test_the_page_may_refuse_and_what_else_it_fails_with_reaches_nobody() 
         mount._answered(Page(Refused("sold out")))
         error = failed(await agent.call(Cart.add, {"sku": "a"}), "PRECONDITION_FAILED")
         assert error.details["reason"] == "sold out"
+        assert [each.capability for each in surface.confirmations.untrusted()] == ["view:shop.cart.add"]
         mount._answered(Page(RuntimeError("secret")))
         error = failed(await agent.call(Cart.add, {"sku": "a"}), "EXECUTION_FAILED")
         assert (error.details["reason"], error.details["outcome"]) == ("handler-error", "unknown")

@@ -175,7 +175,7 @@ def repeat(call: Call, outcome: Outcome) -> None:
 
 
 def _note_reading(call: Call, outcome: Outcome) -> None:
-    """Remember that this agent is given text from outside: a marked output, or a backend's own words (SPEC 11.15)."""
+    """Remember that an agent is given text from outside: a marked output, words of a backend or a page (SPEC 11.15)."""
     if call.bound is None:
         return
     plan = call.bound.plan
@@ -185,6 +185,7 @@ def _note_reading(call: Call, outcome: Outcome) -> None:
         # Its demand for an approval is none: who has got that repeats the call, and no person here adds to it (7.11).
         issues = call.running and outcome.error.code is ErrorCode.INVALID_INPUT
         reads = plan.operation is not None and (issues or "declared" in outcome.error.details)
+        reads = reads or (plan.page and call.running and outcome.error.code is ErrorCode.PRECONDITION_FAILED)
     if reads:
         viewer = call.sight
         viewer.site.outside.read(call.consumer, plan.descriptor.id, viewer.principal)

@@ -1,7 +1,6 @@
 """One page of one person: what it bound, what it is asked, and whether it is there (SPEC 11.17, 14.2)."""
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,8 +36,6 @@ RECHECK_S: Final = 15.0
 """Seconds after which a page that is there asks an async login again; a plain one is asked for every call."""
 
 UNANSWERED: Final = "The page has no handler for this"
-
-_LOG: Final = logging.getLogger("remit.gateway.bridge")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
