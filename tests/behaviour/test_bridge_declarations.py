@@ -229,6 +229,7 @@ async def test_a_page_that_goes_in_the_middle_ends_its_calls_and_nobody_knows_wh
     await turns()
     assert [attribute for attribute, _ in page.asked] == ["add", "read"]
     mount.unmount()
+    mount._answered(Page())
     added, read = [failed(await call, "COMPONENT_UNMOUNTED") for call in calls]
     assert (added.details["outcome"], read.details["outcome"]) == ("unknown", "none")
     await turns()
