@@ -161,6 +161,8 @@ class Socket:
                 raise
 
     def _take(self, page: BridgePage, message: Message) -> None:
+        if page.closed:  # its view has ended, and this came before the socket did
+            raise Gone
         match message:
             case Given():
                 page.calls.take(message)
