@@ -565,6 +565,32 @@ async def test_a_precondition_that_answers_something_else_fails_closed() -> None
     assert "returned bool, not None or Refused" in (journal(surface)[-1].cause or "")
 
 
+@pytest.mark.requirement("3.1-precondition-details")
+@pytest.mark.parametrize("raises", [False, True])
+async def test_a_precondition_says_no_whether_it_returns_or_raises_it(raises: bool) -> None:
+    ran: list[int] = []
+
+    class Table(Component, type="table"):
+        """A table."""
+
+        @action
+        def put(self) -> None:
+            """Put."""
+            ran.append(1)
+
+        @put.precondition
+        async def _(self) -> Refused | None:
+            no = Refused("not now", free=0)
+            if raises:
+                raise no
+            return no
+
+    surface = Surface(authority_of(Table), principal="operator")
+    surface.mount(Table())
+    error = failed(await surface.connect(AGENT).call(Table.put), "PRECONDITION_FAILED")
+    assert (error.details["reason"], error.details["free"], ran) == ("not now", 0, [])
+
+
 @pytest.mark.requirement("8.2-author-facing")
 async def test_a_precondition_gets_the_values_that_the_handler_gets() -> None:
     class Diary(Component, type="diary"):

@@ -132,6 +132,21 @@ async def test_an_argument_of_a_surface_that_cannot_be_meant_is_refused_at_once(
 
 
 @pytest.mark.requirement("4.0-arguments-are-judged")
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        (authenticated, "the function authenticated is no Policy"),
+        (Policy, "a policy class stands where an instance is needed"),
+        (None, "no Policy"),
+        (3, "no Policy"),
+    ],
+)
+async def test_what_is_no_policy_is_refused_where_it_stands(policy: Any, told: str) -> None:
+    with pytest.raises(DefinitionError, match=told):
+        Surface(authority_of(Panel), principal="operator", policies=[policy])
+
+
+@pytest.mark.requirement("4.0-arguments-are-judged")
 async def test_what_an_argument_may_be_is_taken() -> None:
     def current() -> Principal:
         return Principal("operator")
@@ -275,6 +290,9 @@ ASKED: list[tuple[Callable[[Surface], object], type[Exception], str]] = [
     (lambda surface: surface.resume(NONE), TypeError, "[] is no id of a request"),
     (lambda surface: surface.withdraw(NONE, AGENT), TypeError, "[] is no id of a request"),
     (lambda surface: surface.decided(NONE, AGENT, timeout=1), TypeError, "[] is no id of a request"),
+    (lambda surface: surface.decided("x", AGENT, timeout="1"), TypeError, "timeout= is a number of seconds, not str"),  # type: ignore[arg-type]
+    (lambda surface: surface.decided("x", AGENT, timeout=True), TypeError, "timeout= is a number of seconds, not bool"),
+    (lambda surface: surface.decided("x", AGENT, timeout=float("nan")), ValueError, "seconds, not nan"),
     (lambda surface: surface.handoff(NONE, AGENT), TypeError, "[] is no id of a handoff"),
     (lambda surface: surface.confirmations.get(NONE), TypeError, "[] is no id of a request"),
     (lambda surface: surface.confirmations.approve(NONE, OPERATOR), TypeError, "[] is no id of a request"),

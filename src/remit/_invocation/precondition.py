@@ -30,7 +30,10 @@ async def _ask(call: Call, part: Part) -> None:
     source = call.arguments if plan.convert is not None else call.effective
     named = {name: source[name] for name in plan.precondition_parameters if name in source}
     call.waited = True
-    answer = await part.entered.run(plan.precondition, bound.registration.component, **named)
+    try:
+        answer = await part.entered.run(plan.precondition, bound.registration.component, **named)
+    except Refused as refused:  # raised or returned, as in a handler
+        answer = refused
     if answer is not None:
         if not isinstance(answer, Refused):
             raise TypeError(f"the precondition of {plan.id} returned {type(answer).__name__}, not None or Refused")

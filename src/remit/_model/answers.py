@@ -116,7 +116,7 @@ class RecordSet:
 
 
 def _record_ids(values: object, what: str) -> frozenset[RecordId]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | bytearray) or not isinstance(values, Iterable):
         raise TypeError(f"RecordSet({what}=…) is a collection of ids, not {type(values).__name__}")
     ids = tuple(values)
     for id in ids:

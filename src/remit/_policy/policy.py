@@ -55,10 +55,13 @@ def methods_of(policy: object) -> dict[str, Callable[..., object]]:
     """Return the bound methods that a policy has; raise INVALID_DEFINITION for what is no usable policy."""
     if not isinstance(policy, Policy):
         kind = policy if isinstance(policy, type) else type(policy)
-        what = "a policy class stands where an instance is needed" if isinstance(policy, type) else "no Policy"
-        _refuse(
-            kind, what, f"write {kind.__name__}()" if isinstance(policy, type) else "subclass remit.policies.Policy"
-        )
+        if isinstance(policy, type):
+            what, do = "a policy class stands where an instance is needed", f"write {kind.__name__}()"
+        elif inspect.isfunction(policy):
+            what, do = f"the function {policy.__name__} is no Policy", f"call it, if it makes one: {policy.__name__}()"
+        else:
+            what, do = "no Policy", "subclass remit.policies.Policy"
+        _refuse(kind, what, do)
     _check_name(type(policy), getattr(policy, "name", None))
     shadowed = [method for method in METHODS if method in getattr(policy, "__dict__", {})]
     if shadowed:

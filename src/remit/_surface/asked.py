@@ -1,5 +1,7 @@
 """What an application asks of its surface beside calls, and what cannot be meant by it (SPEC 4.13)."""
 
+import math
+
 from remit._base.text import clean_line
 from remit._contract.component import Component
 
@@ -25,3 +27,11 @@ def check_sink(sink: object) -> None:
     if isinstance(sink, type) or not callable(getattr(sink, "write", None)):
         name = f"the class {sink.__name__}" if isinstance(sink, type) else type(sink).__name__
         raise TypeError(f"audit_to(sink) takes what has write(entry), plain or async, not {name}")
+
+
+def check_wait(timeout: object) -> None:
+    """Raise a TypeError or a ValueError for what is no number of seconds to wait; none and less mean not at all."""
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise TypeError(f"timeout= is a number of seconds, not {type(timeout).__name__}")
+    if math.isnan(timeout):
+        raise ValueError("timeout= is a number of seconds, not nan")

@@ -15,7 +15,7 @@ from remit._contract.options import DERIVED, DOORS
 from remit._model.consumer import Principal
 from remit._model.pattern import Patterns
 from remit._policy.guard import Guard
-from remit._policy.policy import Policy
+from remit._policy.policy import Policy, methods_of
 from remit._registry.entered import Within
 from remit._registry.viewer import Narrowing
 from remit._surface.viewers import PrincipalSource
@@ -45,14 +45,17 @@ class Given:
 
 
 def policies_of(policies: object, whose: str = "Surface") -> tuple[Policy, ...]:
-    """The policies as they stand; one alone, or what is no collection, is a TypeError. The chain judges each."""
+    """The policies as they stand; one alone, or what is no collection, is a TypeError, and each is judged."""
     if (
         isinstance(policies, Policy)
         or isinstance(policies, str | bytes | bytearray | Mapping)
         or not isinstance(policies, Iterable)
     ):
         raise wrong("policies", "several policies", policies, "write policies=[authenticated()]", whose)
-    return tuple(policies)
+    given = tuple(policies)
+    for policy in given:
+        methods_of(policy)
+    return given
 
 
 def procedures_of(procedures: object, whose: str = "Surface") -> Catalogue | None:

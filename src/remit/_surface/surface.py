@@ -31,7 +31,7 @@ from remit._policy.guard import Guard
 from remit._policy.policy import Policy
 from remit._registry.entered import Within
 from remit._registry.wanted import Wanted
-from remit._surface.asked import check_kind, check_sink, route_of
+from remit._surface.asked import check_kind, check_sink, check_wait, route_of
 from remit._surface.audience import audience_of, changed_by, standing_of
 from remit._surface.belonging import Belonging
 from remit._surface.capturing import filter_of, snapshot_of
@@ -270,6 +270,7 @@ class Surface:
         """Wait at most `timeout` seconds until a request of this consumer is no longer pending."""
         check_id(confirmation_id, "a request")
         check_consumer(consumer)
+        check_wait(timeout)
         return await self._parts.broker.decided(confirmation_id, consumer.key, timeout)
 
     async def withdraw(self, confirmation_id: str, consumer: Consumer) -> bool:

@@ -43,6 +43,7 @@ def test_counting_stops_at_a_thousand() -> None:
     "wrong",
     [
         {}, {"ids": "abc"}, {"ids": 4}, {"ids": [""]}, {"ids": [True]}, {"ids": [1.5]}, {"ids": [None]},
+        {"ids": b"abc"}, {"ids": ["a"], "offscreen": b"a"},
         {"ids": ["a"], "offscreen": "a"}, {"ids": ["a"], "offscreen": [None]}, {"ids": ["a"], "offscreen": 2},
         {"ids": ["a"], "offscreen": -1}, {"ids": ["a"], "total": 1}, {"ids": ["a"], "contains": bool},
         {"total": 4}, {"contains": bool}, {"total": -1, "contains": bool}, {"total": True, "contains": bool},
