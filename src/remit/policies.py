@@ -9,7 +9,7 @@ from remit._model.effects import Kind
 from remit._policy.context import Counter, PolicyContext, ReviewContext
 from remit._policy.decision import Decision, Deny, Disable, Expose, Hide, RequireConfirmation
 from remit._policy.meters import StoreUnavailable
-from remit._policy.policy import Policy, at_once, quick
+from remit._policy.policy import Policy, at_once, named, quick
 from remit._policy.untrusted import AFTER_UNTRUSTED, NETWORK_DOORS, asks
 from remit.errors import ErrorCode
 
@@ -88,10 +88,13 @@ def environment(*names: str, now: str | Callable[[PolicyContext], str]) -> Polic
     """Only in these environments: `environment("development", now=settings.environment)`; elsewhere hidden (SPEC 5.5).
 
     `now` is the name of the environment that runs, or a synchronous function of the context that gives it. What is not
-    meant for production is no state of production that an agent could wait for: it does not exist there.
+    meant for production is no state of production that an agent could wait for: it does not exist there. The policy's
+    name holds `names`, and not `now`, which is another one wherever the program runs. Names without commas.
     """
     if not names or not all(isinstance(name, str) and name for name in names):
         raise TypeError("environment needs the names (text) of the environments in which the capability exists")
+    if several := [name for name in names if "," in name]:
+        raise ValueError(f"environment({several[0]!r:.80}): the name of an environment has no comma")
     if not _text_or_function(now):
         raise TypeError("environment(now=…) is the environment that runs (text), or a synchronous function of it")
     return _Environment(names, now)
@@ -150,7 +153,8 @@ def require_confirmation(*, when: Callable[[ReviewContext], bool] | None = None,
     """A person approves each exact call (SPEC 7), or those for which `when(ctx)` is true.
 
     `when` is synchronous and sees the effective input; raising denies the call. `summary` stands beside the exact input
-    that the person is shown, never instead of it.
+    that the person is shown, never instead of it. With `when` the policy's name says that it narrows,
+    `require-confirmation:when`: adding one asks a person less often, and a reviewer sees it (SPEC 3.9).
     """
     if when is not None and (not callable(when) or inspect.iscoroutinefunction(when)):
         raise TypeError("require_confirmation(when=…) is a synchronous function of the ReviewContext")
@@ -183,7 +187,7 @@ class _Authenticated(Policy, name="authenticated"):
 
 class _RequireGrant(Policy, name="require-grant"):
     def __init__(self, grant: str) -> None:
-        self.name = f"require-grant:{grant}"
+        self.name = named("require_grant", f"require-grant:{grant}")
         self._grant = grant
 
     @quick
@@ -202,7 +206,7 @@ class _RequirePermission(Policy, name="require-permission"):
     def __init__(self, check: Callable[[PolicyContext], bool]) -> None:
         name: object = getattr(check, "__name__", "")
         if isinstance(name, str) and name.isidentifier():
-            self.name = f"require-permission:{name}"
+            self.name = named("require_permission", f"require-permission:{name}")
         self._check = check
 
     def discover(self, ctx: PolicyContext) -> Decision:
@@ -217,7 +221,7 @@ class _RequirePermission(Policy, name="require-permission"):
 class _TenantBoundary(Policy, name="tenant-boundary"):
     def __init__(self, tenant: str | Callable[[PolicyContext], str | None]) -> None:
         if isinstance(tenant, str):
-            self.name = f"tenant-boundary:{tenant}"
+            self.name = named("tenant_boundary", f"tenant-boundary:{tenant}")
         self._tenant = tenant
 
     def discover(self, ctx: PolicyContext) -> Decision:
@@ -228,7 +232,7 @@ class _TenantBoundary(Policy, name="tenant-boundary"):
 
 class _Environment(Policy, name="environment"):
     def __init__(self, names: tuple[str, ...], now: str | Callable[[PolicyContext], str]) -> None:
-        self.name = f"environment:{','.join(names)}"
+        self.name = named("environment", f"environment:{','.join(names)}")
         self._names = frozenset(names)
         self._now = now
 
@@ -245,7 +249,7 @@ class _RateLimit(Policy, name="rate-limit"):
     """
 
     def __init__(self, calls: int, per_s: float, each_capability: bool) -> None:
-        self.name = f"rate-limit:{calls}/{per_s:g}s{'/capability' if each_capability else ''}"
+        self.name = f"rate-limit:{calls}/{_seconds(per_s)}s{'/capability' if each_capability else ''}"
         self._each_capability = each_capability
         self._period = round(per_s * _NANOSECONDS)
         self._token = max(self._period // calls, 1)
@@ -268,7 +272,7 @@ class _SharedRateLimit(Policy, name="rate-limit"):
     """The same with a bucket that the store keeps."""
 
     def __init__(self, calls: int, per_s: float, each_capability: bool) -> None:
-        self.name = f"rate-limit:{calls}/{per_s:g}s{'/capability' if each_capability else ''}/shared"
+        self.name = f"rate-limit:{calls}/{_seconds(per_s)}s{'/capability' if each_capability else ''}/shared"
         self._each_capability = each_capability
         self._calls = calls
         self._per_s = per_s
@@ -309,6 +313,8 @@ class _OnlyDoors(Policy, name="only-doors"):
 
 class _RequireConfirmation(Policy, name="require-confirmation"):
     def __init__(self, when: Callable[[ReviewContext], bool] | None, summary: str | None) -> None:
+        if when is not None:
+            self.name = "require-confirmation:when"
         self._when = when
         self._asked = RequireConfirmation(summary=summary)
 
@@ -345,6 +351,11 @@ def _members(kind: type[E], given: tuple[E | str, ...], what: str) -> tuple[E, .
         raise ValueError(f"{what}: {unknown[0]!r} is none of {', '.join(kind)}")
     wanted = {kind(each) for each in given}
     return tuple(each for each in kind if each in wanted)
+
+
+def _seconds(number: float) -> str:
+    """Every digit of it, so that equal names are equal limits: `10` for 10.0, `0.5`."""
+    return repr(float(number)).removesuffix(".0")
 
 
 def _text_or_function(value: object) -> bool:

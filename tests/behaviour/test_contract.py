@@ -8,6 +8,7 @@ import pytest
 from pydantic import Field
 
 from remit import Authority, Component, DefinitionError, Invocation, Limits, Surface, action, observation
+from remit.policies import Policy, require_confirmation
 from tests.behaviour.conftest import AGENT, authority_of, contract_of, failed, output
 
 
@@ -159,6 +160,25 @@ def test_a_class_edited_since_the_compile_names_the_field_the_place_and_what_to_
         assert f"{recorded} differs from remit.contract.json" in text
         assert "declared" in text and "recorded" in text and "do  remit compile" in text
         assert "test_contract.py:" in text
+
+
+@pytest.mark.requirement("5.5-what-narrows-shows-in-the-name")
+def test_a_confirmation_that_a_condition_narrows_is_not_the_one_that_was_compiled() -> None:
+    def made(policy: Policy) -> type[Component]:
+        class Board(Component, type="contract.board"):
+            """Board."""
+
+            @action(policies=(policy,))
+            def wipe(self) -> None:
+                """Wipe."""
+
+        return Board
+
+    authority = authority_of(made(require_confirmation()))
+    Surface(authority, principal="operator").mount(made(require_confirmation())())
+    with pytest.raises(DefinitionError, match=r"policies differs from remit\.contract\.json") as refused:
+        Surface(authority, principal="operator").mount(made(require_confirmation(when=lambda ctx: False))())
+    assert refused.value.code == "CONTRACT_MISMATCH"
 
 
 @pytest.mark.requirement("3.8-never-compiled")

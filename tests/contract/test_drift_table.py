@@ -36,7 +36,7 @@ from pydantic import BaseModel, Field
 
 from remit import Component, Handoff, Procedures, action, observation, reference
 from remit import RecordSet, Steps, flow
-from remit.policies import require_grant
+from remit.policies import require_confirmation, require_grant
 from rules import Careful, OfficeHours
 
 backend = Procedures()
@@ -147,6 +147,10 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
     @flow(steps=["view:devices.table.open", "view:devices.table.sign"])
     async def finish(self, steps: Steps) -> None:
         """Open a page, then sign."""
+
+    @action(policies=(require_confirmation(),))
+    def wipe(self) -> None:
+        """Wipe the table."""
 
     tag = reference("domain:devices.tag", overridable=("text",))
 
@@ -633,6 +637,14 @@ TABLE = (
         WIDENING,
         file="rules.py",
         **{"        return RequireConfirmation()\n": "        return RequireConfirmation()\n\n\nCareful = Careless\n"},
+    ),
+    edit(
+        "a confirmation is asked for only when a condition holds",
+        "policies=(require_confirmation(),)",
+        "policies=(require_confirmation(when=lambda ctx: False),)",
+        "view:devices.table.wipe policies",
+        WIDENING,
+        NARROWING,
     ),
     edit(
         "policies stand in another order",

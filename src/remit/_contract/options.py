@@ -22,6 +22,7 @@ DOORS: Final[tuple[str, ...]] = get_args(Door)
 DERIVED: Final = "derived"
 """Beside the doors in an exposure: which derived capabilities there are at all (SPEC 11.9)."""
 LIMITS: Final = Limits()
+_POLICY_NAME: Final = 128
 _AUDIT_RANK: Final = {level: rank for rank, level in enumerate(Audit)}
 _Member = TypeVar("_Member", Confirmation, Audit, Fidelity, Source)
 
@@ -184,6 +185,7 @@ def checked_policies(at: Place, policies: object) -> tuple[NamedPolicy, ...]:
             raise at.wrong(f"{policy!r} is no policy", do='write for example policies=(require_grant("fleet"),)')
         if any(name == other.name for other in found):
             raise at.wrong(f"the policy {name!r} stands twice")
+        checked_text(at, "the name of a policy", name, _POLICY_NAME)
         found.append(cast(NamedPolicy, policy))
     return tuple(found)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import partial, wraps
 from typing import Any, Final, NoReturn, TypeVar
 
+from remit._base.text import first_bad
 from remit._policy.context import PolicyContext
 from remit._policy.decision import Decision, Deny
 from remit.errors import DefinitionCode, DefinitionError
@@ -135,10 +136,25 @@ def _check_method(cls: type, attribute: str, value: object) -> None:
         _refuse(cls, f"`{attribute}` is called with {', '.join(given)}", f"{waits}def {attribute}({', '.join(given)})")
 
 
+def named(what: str, name: str) -> str:
+    """The name that a built-in policy makes of its parameters; DefinitionError at `what` for what no name can hold."""
+    if (rule := _wrong(name)) is not None:
+        raise DefinitionError(DefinitionCode.INVALID_DEFINITION, what, rule, do="write short plain text on one line")
+    return name
+
+
 def _check_name(cls: type, name: object) -> None:
-    if not isinstance(name, str) or len(name) > _MAX_NAME or not _NAME.fullmatch(name):
-        rule = f"a policy's name is [a-z][a-z0-9-]*, then at most one `:parameter`; at most {_MAX_NAME} characters"
+    if (rule := _wrong(name)) is not None:
         _refuse(cls, rule, 'write for example name="office-hours"')
+
+
+def _wrong(name: object) -> str | None:
+    """Why this is no name of a policy: reviewers read it, so it holds no character that is not seen (SPEC 3.2)."""
+    if isinstance(name, str) and (bad := first_bad(name)) is not None:
+        return f"a policy's name holds the refused character {bad}"
+    if not isinstance(name, str) or len(name) > _MAX_NAME or not _NAME.fullmatch(name):
+        return f"a policy's name is [a-z][a-z0-9-]*, then at most one `:parameter`; at most {_MAX_NAME} characters"
+    return None
 
 
 def _refuse(cls: type, rule: str, do: str) -> NoReturn:

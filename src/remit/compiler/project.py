@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from remit._base.text import first_bad_inside
 from remit._contract.durable import wrongly_set
 from remit._contract.files import settings_of
 from remit._contract.options import DERIVED, DOORS
@@ -121,6 +122,8 @@ def _warns_of_planes(findings: list[Finding], table: Mapping[str, object]) -> bo
 def _names(findings: list[Finding], table: Mapping[str, object], key: str) -> tuple[str, ...]:
     value = table.get(key, [])
     if isinstance(value, list) and all(isinstance(each, str) and each for each in value):
+        if (bad := first_bad_inside(value)) is not None:
+            findings.append(Finding(path=PYPROJECT, found=f"{key} holds the refused character {bad}"))
         return tuple(value)
     findings.append(Finding(path=PYPROJECT, found=f"{key} is no list of names", write=f'{key} = ["…"]'))
     return ()

@@ -18,7 +18,7 @@ from remit._contract.decorators import action, observation
 from remit._contract.reference import Reference, reference
 from remit._model.answers import Refused, Unavailable
 from remit.errors import DefinitionCode, DefinitionError
-from remit.policies import authenticated
+from remit.policies import Policy, authenticated
 
 
 class Table(Component, type="t.table", title="Table", tags=("a",)):
@@ -267,6 +267,8 @@ REFUSALS = {
     HEAD + ACT.format("(deprecated='yes')"): "deprecated= is True or False",
     HEAD + ACT.format("(policies='p')"): "policies= is a collection of policies, not 'p'",
     HEAD + ACT.format("(policies=(authenticated(), authenticated()))"): "the policy 'authenticated' stands twice",
+    HEAD + ACT.format("(policies=(NamedAs('x:\\u202ey'),))"): "the name of a policy holds the refused character U+202E",
+    HEAD + ACT.format("(policies=(NamedAs('x' * 129),))"): "[LIMIT_EXCEEDED] t.a.act: the name of a policy has 129",
     HEAD + '    x = reference("domain:a", description="x" * 501)\n': "[LIMIT_EXCEEDED] domain:a: description has 501",
     HEAD + ACT.format("") + "    @act.precondition\n    def _(self, y): ...\n": "its precondition takes 'y'",
     HEAD + "    @action\n    @staticmethod\n    def act() -> None: ...\n": "not staticmethod",
@@ -279,10 +281,22 @@ REFUSALS = {
 }
 
 
+class NamedAs(Policy, name="named"):
+    """Has the name it is given, as a policy with parameters of its own has."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
 @pytest.mark.parametrize("source", REFUSALS)
 def test_a_declaration_that_cannot_stand_says_what_where_and_why(source: str) -> None:
-    names = {"Component": Component, "observation": observation, "action": action, "reference": reference}
-    names["authenticated"] = authenticated
+    names: dict[str, object] = {
+        "Component": Component,
+        "observation": observation,
+        "action": action,
+        "reference": reference,
+    }
+    names |= {"authenticated": authenticated, "NamedAs": NamedAs}
     with pytest.raises(DefinitionError) as caught:
         exec(compile(source, "<t>", "exec"), {**names, "__name__": "t"})  # noqa: S102 - the text is in this file
     assert REFUSALS[source] in str(caught.value)

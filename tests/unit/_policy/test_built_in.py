@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from remit._base.boundary import Json
@@ -5,7 +7,7 @@ from remit._base.clock import ManualClock
 from remit._model.consumer import Consumer, Principal
 from remit._policy.chain import Chain
 from remit._policy.decision import Required
-from remit.errors import ErrorCode
+from remit.errors import DefinitionCode, DefinitionError, ErrorCode
 from remit.policies import (
     Deny,
     Expose,
@@ -14,8 +16,11 @@ from remit.policies import (
     PolicyContext,
     ReviewContext,
     authenticated,
+    environment,
     require_confirmation,
     require_grant,
+    require_permission,
+    tenant_boundary,
 )
 
 
@@ -38,6 +43,50 @@ def review(**input: Json) -> ReviewContext:
 def test_the_names_are_stable_and_hold_the_parameter() -> None:
     names = [policy.name for policy in (authenticated(), require_grant("fleet-operator"), require_confirmation())]
     assert names == ["authenticated", "require-grant:fleet-operator", "require-confirmation"]
+
+
+@pytest.mark.requirement("5.5-what-narrows-shows-in-the-name")
+def test_a_condition_shows_in_the_name() -> None:
+    assert require_confirmation(when=lambda ctx: True).name == "require-confirmation:when"
+
+
+BAD = ("x\n::y", "x\x1b[31m", "x\u202ey", "x\ud800", "x\u200by", " x", "x" * 128)
+
+
+@pytest.mark.requirement("5.5-parameters-are-judged-where-written")
+@pytest.mark.parametrize("text", BAD, ids=ascii)
+@pytest.mark.parametrize(
+    ("what", "make"),
+    [
+        ("require_grant", require_grant),
+        ("tenant_boundary", tenant_boundary),
+        ("environment", lambda text: environment(text, now="production")),
+    ],
+)
+def test_a_text_that_no_name_can_hold_is_refused_where_it_is_written(
+    what: str, make: Callable[[str], Policy], text: str
+) -> None:
+    with pytest.raises(DefinitionError, match=rf"^\[INVALID_DEFINITION\] {what}: a policy's name ") as caught:
+        make(text)
+    assert caught.value.code is DefinitionCode.INVALID_DEFINITION
+    assert str(caught.value).encode("utf-8").decode() == str(caught.value)
+
+
+@pytest.mark.requirement("5.5-parameters-are-judged-where-written")
+def test_a_function_whose_name_no_policy_can_hold_is_no_permission() -> None:
+    def check(ctx: PolicyContext) -> bool:
+        return True
+
+    check.__name__ = "may" + chr(0xE0100)
+    with pytest.raises(
+        DefinitionError, match=r"require_permission: a policy's name holds the refused character U\+E0100"
+    ):
+        require_permission(check)
+
+
+def test_two_environments_are_not_one_with_a_comma() -> None:
+    with pytest.raises(ValueError, match="has no comma"):
+        environment("test,staging", now="test")
 
 
 @pytest.mark.parametrize(
