@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from remit import Authority, Component, DefinitionError, Invocation, Limits, Surface, action, observation
+from remit import Authority, Component, DefinitionError, Invocation, Limits, Refused, Surface, action, observation
 from remit.policies import Policy, require_confirmation
 from tests.behaviour.conftest import AGENT, authority_of, contract_of, failed, output
 
@@ -178,6 +178,35 @@ def test_a_confirmation_that_a_condition_narrows_is_not_the_one_that_was_compile
     Surface(authority, principal="operator").mount(made(require_confirmation())())
     with pytest.raises(DefinitionError, match=r"policies differs from remit\.contract\.json") as refused:
         Surface(authority, principal="operator").mount(made(require_confirmation(when=lambda ctx: False))())
+    assert refused.value.code == "CONTRACT_MISMATCH"
+
+
+@pytest.mark.requirement("3.3-a-precondition-is-in-the-contract")
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_precondition_that_went_or_came_is_not_what_was_compiled(compiled: bool) -> None:
+    class Guarded(Component, type="contract.board"):
+        """Board."""
+
+        @action
+        def wipe(self) -> None:
+            """Wipe."""
+
+        @wipe.precondition
+        def _(self) -> Refused | None:
+            return None
+
+    class Open(Component, type="contract.board"):
+        """Board."""
+
+        @action
+        def wipe(self) -> None:
+            """Wipe."""
+
+    first, second = (Guarded, Open) if compiled else (Open, Guarded)
+    authority = authority_of(first)
+    Surface(authority, principal="operator").mount(first())
+    with pytest.raises(DefinitionError, match=r"precondition differs from remit\.contract\.json") as refused:
+        Surface(authority, principal="operator").mount(second())
     assert refused.value.code == "CONTRACT_MISMATCH"
 
 

@@ -152,6 +152,10 @@ class Table(Component, type="devices.table", policies=(require_grant("fleet"),))
     def wipe(self) -> None:
         """Wipe the table."""
 
+    @wipe.precondition
+    def _(self):
+        return None
+
     tag = reference("domain:devices.tag", overridable=("text",))
 
     @tag.bind("text")
@@ -644,6 +648,20 @@ TABLE = (
         "policies=(require_confirmation(when=lambda ctx: False),)",
         "view:devices.table.wipe policies",
         WIDENING,
+        NARROWING,
+    ),
+    edit(
+        "a precondition is lost: a call runs that was refused",
+        "    @wipe.precondition\n    def _(self):\n        return None\n",
+        "",
+        "view:devices.table.wipe precondition",
+        WIDENING,
+    ),
+    edit(
+        "an action is judged by a precondition now",
+        '"""Clear the draft."""',
+        '"""Clear the draft."""\n\n    @clear.precondition\n    def _(self):\n        return None',
+        "view:devices.table.clear precondition",
         NARROWING,
     ),
     edit(

@@ -36,6 +36,8 @@ from remit._schema.derive import DerivedInput, DerivedOutput
 from remit.errors import DefinitionError
 
 POLICY_METHODS: Final = ("discover", "authorize", "review", "around")
+SAID: Final = ("precondition", "redact")
+"""Attached functions whose being there the row says: without them a call does, or shows, what it did not."""
 _NOT_UNDER_OO: Final = "has no description, because Python ran with -OO and dropped docstrings"
 
 
@@ -282,7 +284,7 @@ def _block(declaration: Declaration, capability: Capability, effect: Effect, lev
     doors = checked_doors(at, options.doors)
     meta = checked_meta(at, options.meta)
     return {
-        **({"redact": True} if "redact" in capability.attached else {}),
+        **{role: True for role in SAID if role in capability.attached},
         **({} if meta is None else {"meta": meta}),
         "id": capability.id,
         "component": declaration.type,

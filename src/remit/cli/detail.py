@@ -39,6 +39,7 @@ def _facts(line: Line, block: Block) -> Iterator[tuple[str, str]]:
     if not line.doors:
         yield "doors", "none"
     yield "policies", ", ".join(line.policies)
+    yield "precondition", "judges each call before it runs" if block.get("precondition") is True else ""
     for name, schema in _properties(block["input"]).items():
         yield f"input {name}", _shape(schema)
     yield "record", "" if line.record is None else f"one {line.record} of those that `.records` lets reach"

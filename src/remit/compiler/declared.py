@@ -25,7 +25,7 @@ class DeclaredCapability:
     """One capability: what it is called, what it does, and every literal that was written at it.
 
     `parameters` are the method's own, without the instance; for a reference, the fields it binds. `redacts` says that a
-    redactor is attached. `line` and `path` are
+    redactor is attached, `checks` that a precondition is. `line` and `path` are
     where it stands and take no part in comparisons.
     """
 
@@ -36,6 +36,7 @@ class DeclaredCapability:
     parameters: tuple[str, ...]
     options: Mapping[str, object]
     redacts: bool = False
+    checks: bool = False
     path: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
 
@@ -117,6 +118,7 @@ def _live_capability(attribute: str, capability: Capability, path: str) -> Decla
         parameters=parameters,
         options={name: normal_option(name, getattr(options, name)) for name in LITERAL_OPTIONS},
         redacts="redact" in capability.attached,
+        checks="precondition" in capability.attached,
         path=path,
         line=_line(capability.at.place, path),
     )

@@ -157,6 +157,9 @@ class Members:
         elif target.attr == "redact":
             name = target.value.id
             self.capabilities[name] = replace(self.capabilities[name], redacts=True)
+        elif target.attr == "precondition":
+            name = target.value.id
+            self.capabilities[name] = replace(self.capabilities[name], checks=True)
         return True
 
     def _bind_path(self, attribute: str, call: ast.Call) -> None:

@@ -297,6 +297,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "may_vary": _more_is_wider,
         "sensitive": _fewer_is_wider,
         "redact": _true_is_narrower,
+        "precondition": _true_is_narrower,
         "record": _record,
         "handoff": _handoff,
         "composite": _composite,

@@ -98,6 +98,20 @@ REDACTED = HEAD + component(
     read.redact(hide)
 """,
 )
+CHECKED = HEAD + component(
+    "Checked",
+    '"f.checked"',
+    """
+    @action
+    def put(self, first: int) -> None:
+        \"\"\"Put.\"\"\"
+
+    def judge(self, first):
+        return None
+
+    put.precondition(judge)
+""",
+)
 GONE = HEAD + component("Gone", '"f.gone"') + "\nimport gc\ndel Gone\ngc.collect()\n"
 
 
@@ -106,7 +120,7 @@ def found(write_project: WriteProject) -> list[str]:
     root = write_project(
         app="""
         import change, new_class, alias, base, runs, runs_module, mutated, replaced, options, constant, gone, fine
-        import redacted
+        import redacted, checked
         """,
         new_class=NEW_CLASS,
         alias=ALIAS,
@@ -121,6 +135,7 @@ def found(write_project: WriteProject) -> list[str]:
         constant=CONSTANT,
         constants='TYPE = "f.constant"\n',
         redacted=REDACTED,
+        checked=CHECKED,
         gone=GONE,
         change='import constants\nconstants.TYPE = "f.changed"\n',
         fine=HEAD + component("Fine", '"f.fine"'),
@@ -143,6 +158,7 @@ def test_every_form_the_source_hides_is_a_finding(found: list[str]) -> None:
         ("replaced.py", "f.replaced.read: parameters is ['second'] after the import, and ['first'] in the source"),
         ("options.py", "f.options.read: timeout is 9 after the import, and None in the source"),
         ("redacted.py", "f.redacted.read: redacts is True after the import, and False in the source"),
+        ("checked.py", "f.checked.put: checks is True after the import, and False in the source"),
         ("constant.py", "Constant has the type f.changed after the import, and f.constant in the source"),
     ]
     for place, text in expected:

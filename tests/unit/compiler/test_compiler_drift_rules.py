@@ -111,6 +111,10 @@ class Table(
     def put(self, given: dict) -> str:
         return given["text"]
 
+    @put.precondition
+    def _(self, given):
+        return None
+
     @action(record="row", handoff=Handoff("By hand", to="/rows/{row}"))
     def drop(self, row: str) -> None:
         """Drop a row."""
