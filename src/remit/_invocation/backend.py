@@ -25,7 +25,7 @@ from remit.errors import (
     server_approval_required,
     timeout,
 )
-from remit.procedures.errors import BackendError, NotSent, WronglyRaised
+from remit.procedures.errors import BackendError, NoAnswer, NotSent, WronglyRaised
 
 _CODE_CHARACTERS: Final = 80
 _CODE: Final = re.compile(r"[A-Za-z0-9_.-]+")
@@ -62,11 +62,13 @@ def backend_refusal(error: BackendError, call: Call) -> AgentError:
         case 429:
             return rate_limited("rate", 1_000 if after_ms is None else after_ms)
         case 408 | 504:
-            return timeout(round(call.timeout_s * 1_000), idempotent=plan.descriptor.idempotent, happened=unknown)
+            within_s = error.within_s if isinstance(error, NoAnswer) and error.within_s is not None else call.timeout_s
+            return timeout(round(within_s * 1_000), idempotent=plan.descriptor.idempotent, happened=unknown)
         case status if 400 <= status < 500:
             return execution_failed("rejected", Happened.NONE, declared=declared)
         case _:
-            return execution_failed("transport", unknown, declared=declared, retry_after_ms=after_ms)
+            safe = unknown is Happened.NONE or plan.descriptor.idempotent  # else it may happen twice, whenever it is
+            return execution_failed("transport", unknown, declared=declared, retry_after_ms=after_ms if safe else None)
 
 
 def small(data: Mapping[str, object]) -> dict[str, Json] | None:

@@ -57,7 +57,14 @@ class NotSent(BackendError):
 
 
 class NoAnswer(BackendError):
-    """No answer came, or half of one: what it has done is not known, unless the operation only reads."""
+    """No answer came, or half of one: what it has done is not known, unless the operation only reads.
+
+    `within_s` is the limit of the catalogue that ended it, None where something else did.
+    """
+
+    def __init__(self, status: int, message: str = "", *, within_s: float | None = None) -> None:
+        super().__init__(status, message)
+        self.within_s: float | None = within_s
 
 
 class WronglyRaised(BackendError, TypeError, ValueError):

@@ -7,6 +7,8 @@ import httpx2
 
 PORTS: Final = {"http": 80, "https": 443}
 
+_LAST_PORT: Final = 65_535
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -34,13 +36,18 @@ class Address:
     path: str
 
 
-def address_of(base_url: str) -> Address:
+def address_of(base_url: object) -> Address:
     """Read a configured base URL; ValueError for one that is no plain http(s) address."""
+    if not isinstance(base_url, str):
+        raise ValueError(f"{type(base_url).__name__} is no text of a URL")
     try:
         url = httpx2.URL(base_url)
-    except httpx2.InvalidURL as problem:
+        known = bool(url.host)  # a host is read only when it is asked for
+    except (httpx2.InvalidURL, ValueError) as problem:
         raise ValueError(f"{base_url[:80]!r} is no URL") from problem
-    if url.scheme not in PORTS or not url.host or url.userinfo or url.query or url.fragment:
+    if url.port is not None and not 0 < url.port <= _LAST_PORT:
+        raise ValueError(f"{base_url[:80]!r} has a port that is none")
+    if url.scheme not in PORTS or not known or url.userinfo or url.query or url.fragment:
         raise ValueError(f"{base_url[:80]!r} is no http(s) address without user, query and fragment")
     return Address(origin=origin_of(url), path=url.raw_path.decode().rstrip("/"))
 

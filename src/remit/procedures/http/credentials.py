@@ -17,7 +17,21 @@ TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 _VALUE: Final = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 _UNAUTHORIZED: Final = 401
 _FAILED: Final = 500
-_OF_THE_CONNECTION: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "content-type"})
+OF_THE_WAY: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "content-type", "content-encoding", "traceparent"}
+    | {
+        "accept",
+        "accept-encoding",
+        "user-agent",
+        "te",
+        "trailer",
+        "expect",
+        "upgrade",
+        "keep-alive",
+        "proxy-connection",
+    }
+)
+"""The lower-cased headers that remit writes itself, and those that are the connection's: nobody else fills one."""
 
 
 class Credentials:
@@ -33,6 +47,8 @@ class Credentials:
     """
 
     def __init__(self, of: Source, *, headers: Iterable[str], optional: Iterable[str] = ()) -> None:
+        if not callable(of):
+            raise TypeError(f"Credentials: the first argument is a function, not {type(of).__name__}")
         self._of = of
         self._required = _names(headers)
         self._optional = _names(optional)
@@ -100,6 +116,8 @@ def _listed(given: object, names: frozenset[str]) -> dict[str, list[str]]:
 def _names(headers: Iterable[str]) -> frozenset[str]:
     names = [headers] if isinstance(headers, str) else list(headers)
     for name in names:
-        if not TOKEN.fullmatch(name) or name.lower() in _OF_THE_CONNECTION:
+        if not isinstance(name, str):
+            raise TypeError(f"Credentials: the name of a header is text, not {type(name).__name__}")
+        if not TOKEN.fullmatch(name) or name.lower() in OF_THE_WAY:
             raise ValueError(f"Credentials: {name[:80]!r} is no header of a credential")
     return frozenset(name.lower() for name in names)

@@ -84,7 +84,7 @@ class Sender:
             async with asyncio.timeout(self._timeout_s):
                 return await self._followed(origin, outgoing, headers, follow=follow)
         except TimeoutError as problem:
-            raise _too_late(origin) from problem
+            raise _too_late(origin, self._timeout_s) from problem
 
     async def _followed(self, origin: Origin, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
         target, hops = outgoing.target, 0
@@ -110,7 +110,7 @@ class Sender:
                 found = httpx2.Headers(reply.headers)
                 return Received(status=reply.status, headers=found, body=await whole(_decoded(reply, found)))
         except _LOST as problem:
-            raise _no_answer(problem, origin) from problem
+            raise _no_answer(problem, origin, self._timeout_s) from problem
 
     @asynccontextmanager
     async def opened(self, origin: Origin, outgoing: Outgoing, headers: Headers) -> AsyncIterator[Opened]:
@@ -126,12 +126,12 @@ class Sender:
                             self._reply(origin, outgoing, outgoing.target, headers, self._timeout_s)
                         )
                 except TimeoutError as problem:
-                    raise _too_late(origin) from problem
+                    raise _too_late(origin, self._timeout_s) from problem
                 found = httpx2.Headers(reply.headers)
                 chunks = await stack.enter_async_context(aclosing(_decoded(reply, found)))
                 yield Opened(status=reply.status, headers=found, chunks=chunks)
         except _LOST as problem:
-            raise _no_answer(problem, origin) from problem
+            raise _no_answer(problem, origin, self._timeout_s) from problem
 
     def _reply(
         self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers, step_s: float | None
@@ -158,19 +158,19 @@ class Sender:
 _LOST: Final = (Unreached, Broken, TooLate, httpx2.DecodingError)
 
 
-def _no_answer(problem: Exception, origin: Origin) -> BackendError:
+def _no_answer(problem: Exception, origin: Origin, within_s: float) -> BackendError:
     """What it means that no answer came, or half of one."""
     match problem:
         case Unreached():
             return NotSent(_UNAVAILABLE, f"no connection to {origin}", retry_after=_AGAIN_S)
         case TooLate():
-            return _too_late(origin)
+            return _too_late(origin, within_s)
         case _:
             return NoAnswer(_BAD_GATEWAY, f"the answer of {origin} broke off")
 
 
-def _too_late(origin: Origin) -> BackendError:
-    return NoAnswer(_TIMED_OUT, f"no answer from {origin} in time")
+def _too_late(origin: Origin, within_s: float) -> BackendError:
+    return NoAnswer(_TIMED_OUT, f"no answer from {origin} in time", within_s=within_s)
 
 
 class _Raw(httpx2.AsyncByteStream):

@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 
 from remit._base.clock import Clock, SystemClock
 from remit._model.context import DEADLINE, Context
-from remit.errors import DefinitionError
 from remit.procedures.errors import BackendError, NotSent
 from remit.procedures.http.address import Address, address_of
 from remit.procedures.http.answer import ErrorMap
+from remit.procedures.http.checked import Checked
 from remit.procedures.http.circuit import Circuit
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.in_process import App
@@ -21,6 +21,7 @@ from remit.procedures.listing import wrong
 BaseURL: TypeAlias = str | Callable[[], str]
 
 _IN_PROCESS: Final = "http://localhost"
+_FAILED: Final = 500
 _UNAVAILABLE: Final = 503
 _OUT_OF_ORDER: Final = frozenset({502, 503, 504})
 
@@ -127,24 +128,29 @@ class Said:
 
 
 def way_of(said: Said) -> Way:
-    """Make the way; DefinitionError for a base URL that is none, or where there is neither one nor an application."""
+    """Make the way; DefinitionError for an argument that cannot be meant, or where nothing says where requests go."""
+    checked = Checked(said.subject, said.place)
     base_url = said.base_url
     if base_url is None:
         if said.app is None:
             do = 'say where requests go: base_url="https://…"'
             raise wrong(said.subject, "has no base_url", said.place, do)
         base_url = _IN_PROCESS
+    checked.function("app", said.app)
+    checked.function("errors", said.errors)
     clock = SystemClock() if said.clock is None else said.clock
-    fixed = None if callable(base_url) else _address(base_url, said.subject, said.place)
-    header = said.idempotency_header
+    fixed = None if callable(base_url) else checked.address(base_url)
+    credentials = checked.credentials(said.credentials)
+    failures = checked.count("circuit_failures", said.circuit_failures)
+    pause_s = checked.seconds("circuit_pause_s", said.circuit_pause_s)
     return Way(
-        sender=Sender(said.app, clock, timeout_s=said.timeout_s),
-        circuit=Circuit(clock, failures=said.circuit_failures, pause_s=said.circuit_pause_s),
+        sender=Sender(said.app, clock, timeout_s=checked.seconds("timeout_s", said.timeout_s)),
+        circuit=Circuit(clock, failures=failures, pause_s=pause_s),
         clock=clock,
         fixed=fixed,
-        address=_Asked(base_url, said.subject, said.place) if callable(base_url) else _Fixed(fixed),
-        credentials=said.credentials,
-        idempotency_header=None if header is None else header.lower().encode(),
+        address=_Asked(base_url) if callable(base_url) else _Fixed(fixed),
+        credentials=credentials,
+        idempotency_header=checked.idempotency_header(said.idempotency_header, credentials),
         errors=said.errors,
     )
 
@@ -163,30 +169,28 @@ class _Fixed:
 
 
 class _Asked:
-    """The address that a function gives, read anew only when it gives another."""
+    """The address that a function gives, read anew only when it gives another.
 
-    __slots__ = ("_address", "_ask", "_place", "_subject", "_url")
+    NotSent when it gives none: nobody knows where the call belongs, so it goes nowhere.
+    """
 
-    def __init__(self, ask: Callable[[], str], subject: str, place: str) -> None:
+    __slots__ = ("_address", "_ask", "_url")
+
+    def __init__(self, ask: Callable[[], str]) -> None:
         self._ask = ask
-        self._subject = subject
-        self._place = place
         self._url: str | None = None
         self._address: Address | None = None
 
     def __call__(self) -> Address:
-        url = self._ask()
+        try:
+            url = self._ask()
+        except BackendError as problem:
+            raise NotSent(problem.status, str(problem), retry_after=problem.retry_after) from problem
+        except Exception as problem:
+            raise NotSent(_FAILED, f"the function of base_url failed with {type(problem).__name__}") from problem
         if self._address is None or url != self._url:
-            self._url, self._address = url, _address(url, self._subject, self._place)
+            try:
+                self._url, self._address = url, address_of(url)
+            except ValueError as problem:
+                raise NotSent(_FAILED, f"the function of base_url: {problem}") from problem
         return self._address
-
-
-def _address(base_url: str, subject: str, place: str) -> Address:
-    try:
-        return address_of(base_url)
-    except ValueError as problem:
-        raise _no_address(subject, place, problem) from problem
-
-
-def _no_address(subject: str, place: str, problem: ValueError) -> DefinitionError:
-    return wrong(subject, f"base_url: {problem}", place, "write base_url='https://fleet.example/api'")

@@ -10,6 +10,7 @@ from remit._base.clock import Clock
 from remit.procedures.catalogue import Offer
 from remit.procedures.http.answer import ErrorMap
 from remit.procedures.http.catalogue import HttpCatalogue
+from remit.procedures.http.checked import Checked
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.in_process import App
 from remit.procedures.http.way import BaseURL, Said, way_of
@@ -57,6 +58,7 @@ class OpenAPI(HttpCatalogue[OpenAPIOperation]):
         caller = sys._getframe(1)
         place = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
         self._document = read_document(source, folder=Path(caller.f_code.co_filename).parent)
+        Checked("OpenAPI(…)", place).exposed(expose)
         way = way_of(
             Said(
                 subject="OpenAPI(…)",

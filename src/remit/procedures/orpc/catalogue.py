@@ -10,6 +10,7 @@ from remit._base.clock import Clock
 from remit.procedures.catalogue import Offer
 from remit.procedures.http.answer import ErrorMap
 from remit.procedures.http.catalogue import HttpCatalogue
+from remit.procedures.http.checked import Checked
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.way import BaseURL, Said, way_of
 from remit.procedures.listing import wrong
@@ -70,6 +71,7 @@ class ORPC(HttpCatalogue[ORPCOperation]):
             raise wrong(_SUBJECT, f"dialect={dialect!r} is not known", place, "use '1.x' or '2.0-beta'")
         if batch is not None and (isinstance(batch, bool) or batch < 2 or form != "rpc"):
             raise wrong(_SUBJECT, f"batch={batch!r}: of at least 2 reads, on the RPC wire", place, "write batch=10")
+        Checked(_SUBJECT, place).exposed(expose)
         way = way_of(
             Said(
                 subject=_SUBJECT,
