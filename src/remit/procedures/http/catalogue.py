@@ -26,7 +26,10 @@ class HttpCatalogue(Catalogue, Generic[OperationT]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections of the running loop; a later call opens new ones."""
+        """Close the connections of the running loop; a later call opens new ones.
+
+        An application in this process is not waited for: what it still does after its answers is cancelled.
+        """
         await self._way.sender.close()
 
     def get(self, name: str) -> OperationT | None:

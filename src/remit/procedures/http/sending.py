@@ -98,7 +98,9 @@ class Sender:
             target, hops = elsewhere, hops + 1
 
     async def close(self) -> None:
-        """Close the connections of this loop; the next call opens new ones."""
+        """Close the connections of this loop, and end what an application does in it; a later call begins anew."""
+        if self._in_process is not None:
+            await self._in_process.close()
         connections = self._of_loop.pop(asyncio.get_running_loop(), None)
         if connections is not None:
             connections.close()
