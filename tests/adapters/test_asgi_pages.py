@@ -115,6 +115,7 @@ async def test_one_person_has_so_many_pages_and_the_oldest_unseen_one_goes_first
         assert await built(http) == "", "all are looked at: the page is there, and has no view"
         with pytest.raises(PermissionError):
             _ = site.views[-1].surface
+        assert not site.views[-1].exists and site.views[-1].handoffs() == () and seen.view.exists
         async with site.page("g"):
             assert len(site.opened()) == 3, "others are not concerned"
         assert isinstance(await note(seen), Ok)
@@ -180,7 +181,8 @@ async def test_an_async_login_is_asked_again_while_the_page_is_open() -> None:
 async def test_a_page_of_nobody_has_no_view() -> None:
     async with serving() as site, site.browser("nobody") as http:
         assert await built(http) == ""
-        assert site.views[-1].head() == "" and site.agents.views(ADA) == ()
+        nobodys = site.views[-1]
+        assert (nobodys.exists, nobodys.head(), nobodys.handoffs()) == (False, "", ()) and site.agents.views(ADA) == ()
 
 
 @pytest.mark.requirement("14.1-a-rendered-page-is-told-what-changed")
@@ -241,11 +243,12 @@ async def test_another_page_of_the_application_completes_a_handoff() -> None:
         asked = await agent.call(PAY, {"record": "o-1"})
         assert isinstance(asked, Failed) and detail(asked, "url").startswith("/orders/o-1/pay?handoff=")
         id = detail(asked, "handoff_id")
+        assert [step.id for step in page.view.handoffs()] == [id]
         assert [view.surface.handoffs.get(id, Decider("ada")) for view in site.agents.views(Principal("grace"))] == []
         (view,) = site.agents.views(ADA)
         await view.surface.handoffs.complete(id, Decider("ada"))
         state = agent.handoff(id)
-        assert state is not None and state.status == "completed"
+        assert state is not None and state.status == "completed" and page.view.handoffs() == ()
 
 
 @pytest.mark.requirement("14.1-no-client-ids-outside")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
@@ -273,3 +274,14 @@ def test_as_processes_it_works_with_its_agent_and_ends_while_pages_are_open(free
 def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
     assert process.stdout is not None
     return iter(process.stdout.readline, "")
+
+
+@pytest.mark.requirement("14.1-nobody-signed-in", "15.3-rendered-pages-are-bounded")
+def test_the_page_after_as_many_as_one_person_may_have_is_an_ordinary_page(desk: OrderDesk, mara: Desk) -> None:
+    most = desk.handles.gateway.limits.views_per_principal
+    with ExitStack() as pages:
+        for _ in range(most):
+            pages.enter_context(mara.page())
+        page = mara.get("/orders")
+        assert (page.status_code, page.text.count("<tr id=")) == (200, 36)
+        assert "remit-view" not in page.text and len(desk.opened()) == most

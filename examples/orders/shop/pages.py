@@ -96,7 +96,7 @@ class Pages:
             "orders.html",
             person=person,
             orders=listed.read_orders(),
-            steps=_steps(view),
+            steps=view.handoffs(),
             total=len(ids),
             pages=-(-len(ids) // PAGE),
             remit_head=view.head("Orders"),
@@ -109,7 +109,7 @@ class Pages:
 
     async def steps(self, request: Request) -> Response:
         """What waits for the person of an open page to be done."""
-        return self._page(request, "steps.html", steps=_steps(await self.agents().current_view(request)))
+        return self._page(request, "steps.html", steps=(await self.agents().current_view(request)).handoffs())
 
     async def note(self, request: Request) -> Response:
         """The person's own way to the note."""
@@ -162,10 +162,6 @@ class Pages:
 def templates() -> Jinja2Templates:
     """The templates; everything that stands in them is escaped."""
     return Jinja2Templates(_HERE / "templates")
-
-
-def _steps(view: View) -> list[HandoffView]:
-    return list(view.surface.handoffs.pending())
 
 
 def _to(path: str) -> Response:

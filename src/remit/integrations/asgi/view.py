@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeVar
 from starlette.exceptions import HTTPException
 
 from remit._contract.component import Component
+from remit._model.handoff_view import HandoffView
 from remit._model.ids import DEFAULT_INSTANCE
 from remit._session.mounted import Mounted
 from remit._surface.surface import Surface
@@ -31,7 +32,8 @@ class Head(str):
 class View:
     """What a page shows, as agents reach it from its browser's connecting until it has left.
 
-    With nobody signed in, or too many pages open, there is none: mounting does nothing, and `head()` is empty.
+    With nobody signed in, or too many pages open, there is none: mounting does nothing, `head()` and `handoffs()` are
+    empty, and `exists` is False. Only `surface` needs one.
     """
 
     def __init__(self, page: Page | None, base: str) -> None:
@@ -39,8 +41,20 @@ class View:
         self._base = base
 
     @property
+    def exists(self) -> bool:
+        """Whether this page has a view; without one, and when it has ended, the page is an ordinary one."""
+        return self._page is not None and not self._page.closed
+
+    def handoffs(self) -> tuple[HandoffView, ...]:
+        """The steps that wait here for their person, oldest first; none on a page without a view (SPEC 7.11)."""
+        return () if self._page is None or self._page.closed else self._page.surface.handoffs.pending()
+
+    @property
     def surface(self) -> Surface:
-        """The surface of this page. PermissionError where there is none: nobody is signed in."""
+        """The surface of this page, for pages that are sure of it: ask `exists` first.
+
+        PermissionError where there is none: nobody is signed in, or this person has too many pages open.
+        """
         if self._page is None:
             raise PermissionError("nobody is signed in, or too many pages are open: this page has no surface")
         return self._page.surface
