@@ -1,6 +1,8 @@
 """The outermost door: only named hosts and origins come in, for pages, sockets and agents alike (SPEC 15.4)."""
 
+import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,6 +22,7 @@ _EXPOSED: Final = ("Mcp-Session-Id", "WWW-Authenticate")
 _SHOWN: Final = 100
 _FORBIDDEN, _MISDIRECTED = 403, 421
 _POLICY_VIOLATION: Final = 1008
+_CLOSING_S: Final = 1.0
 
 
 class AllowedHosts:
@@ -134,8 +137,22 @@ async def refuse_socket(refusal: Response, scope: Scope, receive: Receive, send:
             }
         )
         await send({"type": "websocket.http.response.body", "body": bytes(refusal.body)})
+        await _connection_gone(receive)
     else:
         await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+
+
+async def _connection_gone(receive: Receive) -> None:
+    """Wait, a second at most, until the server has closed a connection that was answered.
+
+    uvicorn (0.54, with `websockets`) takes such an answer for a handshake that is not complete, and logs an error for
+    each refusal, if the application returns before the connection has been closed. It says twice that it is: when the
+    answer is written, and when the connection has gone.
+    """
+    with suppress(TimeoutError, OSError):
+        async with asyncio.timeout(_CLOSING_S):
+            for _ in range(2):
+                await receive()
 
 
 def _without_port(host: str) -> str:
