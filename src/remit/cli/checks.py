@@ -168,7 +168,9 @@ def doors(project: Project, manifest: Manifest, *, served: bool) -> Iterator[Dia
     """What the site opens: patterns that open nothing, and a door that nothing passes."""
     derived = [str(each["id"]) for each in manifest.capabilities.values() if each.get("source") == DERIVED]
     yield from _matching_nothing(DERIVED, project.exposure.get(DERIVED, ()), derived)
-    network = sorted({*project.exposure, *({"mcp"} if served else ())} - {*IN_PROCESS_DOORS, DERIVED})
+    named = {*project.exposure} - {*IN_PROCESS_DOORS, DERIVED}
+    # A site that names one door has decided about the others; one that serves, and names none, has most likely not.
+    network = sorted(named or ({"mcp"} if served else ()))
     total = len(manifest.capabilities)
     for door in network:
         yield from _matching_nothing(door, project.exposure.get(door, ()), [id for _, id in manifest.capabilities])

@@ -89,6 +89,14 @@ def test_a_project_without_a_contract_and_with_a_shut_door_says_so(root: Path) -
 
 
 @pytest.mark.requirement("13.7-doctor-says-what-to-do")
+def test_a_door_that_the_site_does_not_name_is_no_finding_where_it_names_another(root: Path) -> None:
+    write_contract(root, compile_project(root).manifest)
+    (root / "pyproject.toml").write_text(SETTINGS.replace("mcp =", "page ="), encoding="utf-8")
+    ran = doctor(root)
+    assert "ok        doors     page: 1 of 1 capability is exposed\n" in ran.stdout and "mcp:" not in ran.stdout
+
+
+@pytest.mark.requirement("13.7-doctor-says-what-to-do")
 def test_a_contract_that_is_stale_and_not_committed_is_told_apart(root: Path) -> None:
     write_contract(root, compile_project(root).manifest)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
