@@ -32,6 +32,7 @@ from remit import (
     reference,
 )
 from remit._confirmation.refusals import HandoffEnded, NotTheDecider, UnknownHandoff, WrongData
+from remit.store.memory import MemoryStore
 from tests.behaviour.conftest import AGENT, OPERATOR, authority_of, failed, journal
 
 PAY = "view:orders.list.pay"
@@ -204,8 +205,8 @@ async def test_how_long_a_handoff_is_open_is_a_limit() -> None:
     id = id_of(await asked(surface))
     clock.advance(5)
     assert state_of(surface, id).status is HandoffStatus.EXPIRED
-    clock.advance(5)
-    assert surface.handoff(id, AGENT) is None
+    with pytest.raises(HandoffEnded):
+        await surface.handoffs.decline(id, OPERATOR)
 
 
 @pytest.mark.requirement("11.7-completed")
@@ -525,3 +526,19 @@ async def test_with_nobody_signed_in_an_agent_is_told_of_no_handoff() -> None:
     assert agent.handoff(id) is not None
     signed_in.clear()
     assert agent.handoff(id) is None
+
+
+@pytest.mark.requirement("4.4-an-ended-handoff-outlives-its-surface")
+async def test_a_new_surface_of_the_same_person_tells_what_became_of_the_handoffs_of_the_one_before() -> None:
+    clock = ManualClock()
+    store = MemoryStore(clock=clock)
+    surface, _ = opened(clock=clock, store=store)
+    done, undone = id_of(await asked(surface, "a")), id_of(await asked(surface, "b"))
+    await surface.handoffs.complete(done, Decider("operator"), Receipt(number=7))
+    surface.dispose(CancelCause.VIEW_RELOADED)
+    surface, _ = opened(clock=clock, store=store)
+    assert (state_of(surface, done).status, state_of(surface, done).data) == (HandoffStatus.COMPLETED, {"number": 7})
+    assert state_of(surface, undone).status is HandoffStatus.CANCELLED
+    assert surface.connect(OTHER).handoff(done) is None
+    assert Surface(ORDERS, principal="somebody", clock=clock, store=store).connect(AGENT).handoff(done) is None
+    assert surface.handoffs.pending() == ()

@@ -10,6 +10,7 @@ import pytest
 
 from remit import (
     Authority,
+    CancelCause,
     Component,
     ConfirmationKeys,
     Consumer,
@@ -310,6 +311,69 @@ async def test_a_handoff_waits_for_its_person_over_a_restart(start: Start, clock
     assert state is not None and (state.status, state.data) == (HandoffStatus.COMPLETED, 12)
     surface, _ = opened(start(), clock)
     assert surface.handoffs.pending() == ()
+
+
+@pytest.mark.requirement("4.4-an-ended-handoff-outlives-its-surface")
+@pytest.mark.parametrize("mounted", [True, False])
+async def test_what_came_of_a_handoff_is_told_after_a_restart_to_whoever_asked_for_it_alone(
+    start: Start, clock: ManualClock, mounted: bool
+) -> None:
+    store = start()
+    surface, _ = opened(store, clock)
+    first = failed(await surface.connect(AGENT).call(Till.count), "HANDOFF_REQUIRED").details
+    id = str(first["handoff_id"])
+    await surface.handoffs.complete(id, ADA, 12)
+    before = surface.handoff(id, AGENT)
+    assert before is not None and before.to_json()["data"] == 12
+    store = start()
+    given: dict[str, Any] = {"store": store, "clock": clock, "keys": ConfirmationKeys("k1", SECRET)}
+    surface = Surface(AUTHORITY, principal=PERSON, **given)
+    if mounted:
+        surface.mount(Till())
+    assert surface.handoff(id, AGENT) == before
+    assert surface.handoff("hnd_invented", AGENT) is None
+    assert surface.handoff(id, OTHER) is None
+    assert surface.handoff(id, Consumer("agent", kind="test", scope=["view:shop.till.sell"])) is None
+    for tenant, name in (("acme", "bob"), ("other", "ada"), (None, "ada")):
+        stranger = Surface(AUTHORITY, principal=Principal(name, tenant=tenant), **given)
+        assert stranger.handoff(id, AGENT) is None
+    surface.suspend(capability="view:shop.till.count")
+    assert surface.handoff(id, AGENT) is None
+    surface.reinstate(capability="view:shop.till.count")
+    surface.suspend(consumer=AGENT)
+    assert surface.handoff(id, AGENT) is None
+    surface.reinstate(consumer=AGENT)
+    assert surface.handoff(id, AGENT) == before
+    clock.advance(31 * 86_400)
+    assert surface.handoff(id, AGENT) is None
+
+
+@pytest.mark.requirement("4.4-an-ended-handoff-outlives-its-surface")
+@pytest.mark.parametrize(
+    ("cause", "status"),
+    [
+        (None, HandoffStatus.PENDING),
+        (CancelCause.STOPPING, HandoffStatus.PENDING),
+        (CancelCause.VIEW_RELOADED, HandoffStatus.CANCELLED),
+    ],
+)
+async def test_a_handoff_waits_over_any_end_of_its_process_and_ends_with_its_view(
+    start: Start, clock: ManualClock, cause: CancelCause | None, status: HandoffStatus
+) -> None:
+    surface, _ = opened(start(), clock)
+    id = str(failed(await surface.connect(AGENT).call(Till.count), "HANDOFF_REQUIRED").details["handoff_id"])
+    if cause is not None:
+        surface.dispose(cause)
+    later = Surface(AUTHORITY, principal=PERSON, store=start(), clock=clock, keys=ConfirmationKeys("k1", SECRET))
+    state = later.handoff(id, AGENT)
+    assert state is not None and state.status is status
+    later.mount(Till())
+    state = later.handoff(id, AGENT)
+    assert state is not None and state.status is status
+    if status is HandoffStatus.PENDING:
+        await later.handoffs.complete(id, ADA, 3)
+        state = later.handoff(id, AGENT)
+        assert state is not None and state.status is HandoffStatus.COMPLETED
 
 
 @pytest.mark.requirement("15.1-handoffs-go-on")

@@ -254,6 +254,13 @@ class HandoffDesk:
         for record in tuple(self._open.values()):
             self.end(record, HandoffStatus.CANCELLED)
 
+    def leave_all(self) -> None:
+        """The process stops, and the store hands what waits to the next one: nothing has ended."""
+        for record in self._open.values():
+            if record.timer is not None:
+                record.timer.cancel()
+        self._open.clear()
+
     def _lapse(self) -> None:
         """End what is over although no timer has run yet, so that nobody is told otherwise."""
         now = self._clock.monotonic()

@@ -6,7 +6,7 @@ from remit._base.boundary import canonical, loads
 from remit._base.clock import Clock
 from remit._confirmation.handoff import Handing, HandoffRecord
 from remit._contract.plan import Plan
-from remit._model.consumer import Consumer, Principal
+from remit._model.consumer import Consumer, ConsumerKey, Principal
 from remit._model.handoff_view import HandoffStatus
 from remit.store.rows import HandoffRow
 
@@ -14,7 +14,6 @@ from remit.store.rows import HandoffRow
 def row_of(record: HandoffRecord) -> HandoffRow:
     """One as it is now."""
     asked = record.asked
-    kind, issuer, actors, grant = asked.consumer.key
     return HandoffRow(
         id=record.id,
         surface_id=record.surface_id,
@@ -24,7 +23,7 @@ def row_of(record: HandoffRecord) -> HandoffRow:
         place=asked.place,
         tenant=asked.principal.tenant,
         principal=asked.principal.id,
-        consumer=canonical([kind, issuer, list(actors), grant]).decode(),
+        consumer=text_of(asked.consumer.key),
         consumer_id=asked.consumer.id,
         input=canonical(dict(asked.input)).decode(),
         withheld=asked.withheld,
@@ -70,6 +69,12 @@ def record_of(row: HandoffRow, plan: Plan, surface_id: str, clock: Clock) -> Han
         clock.monotonic() + (expires - clock.now()).total_seconds(),
         status=HandoffStatus(row.status),
     )
+
+
+def text_of(key: ConsumerKey) -> str:
+    """The key of a consumer as rows name it."""
+    kind, issuer, actors, grant = key
+    return canonical([kind, issuer, list(actors), grant]).decode()
 
 
 def _parts(consumer: str) -> tuple[str, str | None, tuple[str, ...], str | None]:

@@ -12,6 +12,7 @@ from remit._contract.development import handed_out
 from remit._contract.distribution import Distribution
 from remit._contract.external import as_approved, check_from
 from remit._contract.files import contract_at, settings_of
+from remit._contract.handed import Recorded, recorded_handoff
 from remit._contract.manifest import FILE_NAME, Manifest, parse
 from remit._contract.mismatch import check_recorded, not_recorded
 from remit._contract.operation import OperationRecord
@@ -130,6 +131,10 @@ class Authority:
     def capability_ids(self) -> frozenset[str]:
         """Every capability id of the contract."""
         return frozenset() if self._manifest is None else frozenset(id for _, id in self._manifest.capabilities)
+
+    def handoff(self, capability_id: str) -> Recorded | None:
+        """What the contract says of a handoff; None for an id that is none (SPEC 11.7)."""
+        return None if self._manifest is None else recorded_handoff(self._manifest.capabilities, capability_id)
 
     def reach(self, door: str) -> dict[str, Effect]:
         """What the site opens at a network door, by id: named by a `doors=`, or without one by the exposure."""

@@ -8,8 +8,10 @@ from remit._base.clock import Clock
 from remit._base.digest import keyed_hex
 from remit._base.limits import Limits
 from remit._confirmation.handoff import Handing, HandoffDesk
+from remit._confirmation.past import Past
 from remit._contract.handing import path_of
 from remit._invocation.call import Call
+from remit._model.consumer import ConsumerKey
 from remit._model.handoff_view import HandoffState
 from remit._registry.viewer import Viewer
 from remit._registry.visibility import may_reach
@@ -18,9 +20,13 @@ from remit.errors import Refusal, handoff_required
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What this phase needs; `secret` is the key of what two equal calls have in common."""
+    """What this phase needs; `secret` is the key of what two equal calls have in common.
+
+    `past` knows the handoffs of this person that no surface holds any more.
+    """
 
     desk: HandoffDesk
+    past: Past
     secret: bytes
     contract_hash: str
 
@@ -53,24 +59,32 @@ def would_stop(call: Call, part: Known) -> None:
     raise Refusal(handoff_required("", reason=reason, url=asked.path, expires_at=expires.isoformat()))
 
 
-def standing(desk: HandoffDesk, handoff_id: object, viewer: Viewer) -> HandoffState | None:
+def standing(part: Part, handoff_id: object, viewer: Viewer) -> HandoffState | None:
     """How a handoff stands, for the consumer that asked for it and still reaches its capability; else None.
 
-    An unknown id, another's, and one of what is out of reach now are one answer.
+    It may have been asked for on an earlier surface of the same person, which has gone. An unknown id, another's, and
+    one of what is out of reach now are one answer.
     """
-    record = desk.find(handoff_id)
     consumer = viewer.consumer
-    if record is None or record.asked.consumer.key != consumer.key:
+    found = _found(part, handoff_id, consumer.key)
+    if found is None or viewer.expired or viewer.site.suspended.has_consumer(consumer.key):
         return None
-    if viewer.expired or viewer.site.suspended.has_consumer(consumer.key):
+    state, place, doors = found
+    if not may_reach(state.capability, place, viewer, doors):
         return None
-    plan = record.asked.plan
-    if not may_reach(plan.id, record.asked.place, viewer, plan.doors):
-        return None
-    state = record.state()
     if state.untrusted and state.data is not None:
-        viewer.site.outside.read(consumer, plan.id, viewer.principal)
+        viewer.site.outside.read(consumer, state.capability, viewer.principal)
     return state
+
+
+def _found(part: Part, id: object, key: ConsumerKey) -> tuple[HandoffState, str, frozenset[str] | None] | None:
+    """One of this consumer, with the place of its capability and the doors that it names for itself."""
+    record = part.desk.find(id)
+    if record is not None:
+        asked = record.asked
+        return (record.state(), asked.place, asked.plan.doors) if asked.consumer.key == key else None
+    past = part.past.find(id, key)
+    return None if past is None else (part.past.state(*past), past[0].place, past[1].doors)
 
 
 def _asked(call: Call, part: Part) -> Handing:

@@ -37,7 +37,7 @@ def standing_of(handoff_id: object, consumer: Consumer, parts: Wired) -> Handoff
         viewer = parts.viewers.of(consumer)
     except Refusal:
         return None
-    return handoff.standing(parts.desk, handoff_id, viewer)
+    return handoff.standing(parts.parts.handoff, handoff_id, viewer)
 
 
 def changed_by(capability: str, parts: Wired) -> tuple[str, ...]:

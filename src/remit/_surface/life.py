@@ -103,7 +103,10 @@ class Life:
         for registration in self._parts.registry.in_order():
             self.registrar.unmount(registration, cause)
         self._parts.broker.end_all(cause)
-        self._parts.desk.end_all()
+        if cause is CancelCause.STOPPING and self._parts.kept.hands_over:
+            self._parts.desk.leave_all()
+        else:
+            self._parts.desk.end_all()
         self._parts.hub.close()
 
     def no_call(self, wanted: Invocation | None, error: AgentError, consumer: Consumer | None) -> Failed:

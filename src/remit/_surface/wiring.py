@@ -16,6 +16,7 @@ from remit._confirmation.broker import Broker
 from remit._confirmation.handoff import HandoffDesk
 from remit._confirmation.handoff_rows import row_of
 from remit._confirmation.keys import ConfirmationKeys
+from remit._confirmation.past import Past
 from remit._confirmation.request import RequestRecord
 from remit._confirmation.standing import DeciderNow
 from remit._contract.moved import Move, moves_of, refuse_moved
@@ -238,7 +239,7 @@ class _Joined:
             ),
             authorize=authorize.Part(clock, self._network()),
             effective_input=effective_input.Part(self.entered, limits, self.probing.missed_record),
-            handoff=handoff.Part(desk, self._secret(b"remit: handoffs"), contract_hash),
+            handoff=handoff.Part(desk, self._past(), self._secret(b"remit: handoffs"), contract_hash),
             flow=flow.Part(runs, self.broker, desk),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
@@ -286,6 +287,10 @@ class _Joined:
             lambda record: kept.handoffs.put(row_of(record)),
             kept.flush,
         )
+
+    def _past(self) -> Past:
+        given, owner = self.given, self.viewers.principal_key
+        return Past(store=given.store.handoffs, owner=owner, clock=given.clock, of=given.authority.handoff)
 
     def ahead(self, parts: Parts) -> Ahead:
         """The parts of a look ahead: the same, and where one of them could charge or keep, one that cannot."""

@@ -8,10 +8,15 @@ from typing import Final, Protocol, TypeVar
 
 from remit._base.bounded import Bounded
 from remit._base.clock import Clock
+from remit._model.handoff_view import HandoffStatus
+from remit.store.recovery import KEPT
 from remit.store.rows import CallRow, DelegationRow, HandoffRow, SessionRow, StandingRow
 
 HELD: Final = 10_000
 """Of each kind; the longest unused goes first."""
+
+ENDED: Final = 1_000
+"""Of handoffs, which hold what was told of each."""
 
 
 class _Owned(Protocol):
@@ -44,10 +49,28 @@ class MemoryStandings:
 
 
 class MemoryHandoffs:
-    """The steps for persons of one process: the surfaces hold them, and none outlives them."""
+    """The steps for persons of one process: surfaces hold those that are open, here are the last that have ended.
+
+    Whoever asks may be in another thread than whoever adds.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._ended: Bounded[str, HandoffRow] = Bounded(ENDED, None, clock)
 
     def put(self, row: HandoffRow) -> None:
-        """Keep it: nothing is to be done, for its surface holds it."""
+        """Keep it once it has ended; one that is open its surface holds."""
+        if row.status != HandoffStatus.PENDING.value:
+            with self._lock:
+                self._ended.put(row.id, row)
+
+    def list(self, tenant: str | None, principal: str, consumer: str) -> builtins.list[HandoffRow]:
+        """Return what this person and consumer had that has ended, and is not too old, oldest first."""
+        with self._lock:
+            own = [row for row in _of(tenant, principal, self._ended.items()) if row.consumer == consumer]
+        since = (self._clock.now() - KEPT).isoformat()
+        return sorted((row for row in own if row.tenant == tenant and row.created_at >= since), key=_age)
 
     def lost(self, tenant: str | None, principal: str, capability: str, instance: str) -> Sequence[HandoffRow]:
         """Hand over what a process that has ended left behind: nothing."""
@@ -129,6 +152,10 @@ class MemoryCalls:
         """Return the call that a process which has ended began: none."""
         del tenant, principal, consumer, id
         return None
+
+
+def _age(row: HandoffRow) -> tuple[str, str]:
+    return row.created_at, row.id
 
 
 def _of(tenant: str | None, principal: str | None, rows: Iterable[tuple[object, R]]) -> builtins.list[R]:

@@ -52,7 +52,7 @@ class MemoryStore:
         self._suspensions = MemorySuspensions()
         self._revocations = MemoryRevocations(clock)
         self._standing = MemoryStandings(clock)
-        self._handoffs = MemoryHandoffs()
+        self._handoffs = MemoryHandoffs(clock)
         self._sessions = MemorySessions(clock)
         self._delegations = MemoryDelegations(clock)
         self._calls = MemoryCalls(clock)

@@ -23,7 +23,7 @@ _NEEDS: Final = {
     "suspensions": ("holds", "set", "subscribe"),
     "revocations": ("holds", "add", "subscribe"),
     "standing": ("put", "list"),
-    "handoffs": ("put", "lost"),
+    "handoffs": ("put", "list", "lost"),
     "sessions": ("put", "end", "lost", "list"),
     "delegations": ("put", "get", "list"),
     "calls": ("begin", "settle", "lost"),
@@ -53,6 +53,11 @@ class Parts:
     def durable(self) -> bool:
         """Whether requests are kept beyond this process."""
         return self.confirmations.durable
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether a handoff that waits goes on in the next process."""
+        return self.durable and getattr(self.whole, "handoffs", None) is self.handoffs
 
     async def flush(self) -> None:
         """Return when everything that was said before is kept; a store that cannot say so keeps it at once."""

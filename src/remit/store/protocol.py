@@ -181,6 +181,14 @@ class HandoffStore(Protocol):
         """Keep it as it is now, in place of what was kept under its id."""
         ...
 
+    def list(self, tenant: str | None, principal: str, consumer: str) -> Sequence[HandoffRow]:
+        """Return what this person and consumer have beside what a surface of a living process holds open, oldest first.
+
+        That is what has ended, in earlier processes too, and what waits to be handed over by `lost`. It may be limited
+        to the last 1,000 and to 30 days. None is the person of no tenant.
+        """
+        ...
+
     def lost(self, tenant: str | None, principal: str, capability: str, instance: str) -> Sequence[HandoffRow]:
         """Hand over what still waits for this person here and was asked for by a process that has ended; each once."""
         ...

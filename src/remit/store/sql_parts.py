@@ -7,7 +7,7 @@ from typing import Final
 from typing_extensions import Unpack
 
 from remit._base.clock import Clock
-from remit.store.copies import MemoryDelegations, MemorySessions, MemoryStandings
+from remit.store.copies import ENDED, MemoryDelegations, MemoryHandoffs, MemorySessions, MemoryStandings
 from remit.store.database import Database, Lasts, Value
 from remit.store.memory import MemoryRevocations, MemorySuspensions
 from remit.store.protocol import ConfirmationChanges, ConfirmationRow, RevocationRow
@@ -211,18 +211,27 @@ class SqlStandings(MemoryStandings):
         self._later("standing", row.id, STANDING.put, STANDING.values(row, self._owner))
 
 
-class SqlHandoffs:
+class SqlHandoffs(MemoryHandoffs):
     """The steps for persons: written behind their surfaces, and handed over when a process has ended."""
 
-    def __init__(self, later: Later, owner: str) -> None:
+    def __init__(self, clock: Clock, later: Later, owner: str) -> None:
+        super().__init__(clock)
         self._later = later
         self._owner = owner
         self._lost: dict[str, HandoffRow] = {}
         self._taken: set[str] = set()
+        self._left = 0
 
     def put(self, row: HandoffRow) -> None:
         """Keep it as it is now."""
+        super().put(row)
         self._later("handoffs", row.id, HANDOFFS.put, HANDOFFS.values(row, self._owner))
+
+    def list(self, tenant: str | None, principal: str, consumer: str) -> builtins.list[HandoffRow]:
+        """Return what this person and consumer had that has ended, and then what waits to be handed over."""
+        wanted = (tenant, principal, consumer)
+        waits = [row for row in tuple(self._lost.values()) if (row.tenant, row.principal, row.consumer) == wanted]
+        return [*super().list(tenant, principal, consumer), *waits]
 
     def lost(self, tenant: str | None, principal: str, capability: str, instance: str) -> Sequence[HandoffRow]:
         """Hand over what waits for this person here and was asked for by a process that has ended; each only once."""
@@ -238,9 +247,15 @@ class SqlHandoffs:
         return [row for row in own if self._lost.pop(row.id, None) is not None]
 
     def read(self, db: Database, now: str) -> None:
-        """Find what processes that have ended left open."""
+        """Find what processes that have ended left open, and what had ended there."""
         rest = """WHERE "owner" IS NULL AND "status" = 'pending' AND "expires_at" > ?"""
         self._lost = {row.id: row for row in HANDOFFS.select(db, rest, (now,)) if row.id not in self._taken}
+        ended = """WHERE "owner" IS NULL AND "status" <> 'pending'"""
+        (left,) = db.execute(f'SELECT COUNT(*) FROM "handoffs" {ended}').fetchone() or (0,)
+        if left != self._left:
+            for row in reversed(HANDOFFS.select(db, f'{ended} ORDER BY "created_at" DESC LIMIT {ENDED}')):
+                super().put(row)
+            self._left = left
 
 
 class SqlSessions(MemorySessions):

@@ -36,7 +36,7 @@ class SqlStore:
         self._suspensions = SqlSuspensions(self._later)
         self._revocations = SqlRevocations(clock, self._later)
         self._standing = SqlStandings(clock, self._later, owner)
-        self._handoffs = SqlHandoffs(self._later, owner)
+        self._handoffs = SqlHandoffs(clock, self._later, owner)
         self._sessions = SqlSessions(clock, self._later, owner)
         self._delegations = SqlDelegations(clock, self._later)
         recover(engine, owners, owner, clock)

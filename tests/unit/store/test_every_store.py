@@ -167,6 +167,7 @@ async def test_views_are_kept_until_they_end(store: Store) -> None:
 
 async def test_nothing_of_a_process_that_lives_is_lost(store: Store) -> None:
     store.handoffs.put(step())
+    assert list(store.handoffs.list("acme", "ada", step().consumer)) == []
     store.sessions.put(view())
     await store.calls.begin(call())
     await store.flush()

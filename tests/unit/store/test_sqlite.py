@@ -102,6 +102,10 @@ async def test_revocations_suspensions_tokens_views_and_handoffs_outlive_the_pro
         assert list(second.handoffs.lost("acme", "ada", "view:a.b", "default")) == [step()]
         assert list(second.handoffs.lost("acme", "ada", "view:a.b", "default")) == []
         assert list(second.standing.list()) == []
+        paid = step("hnd_2", status="completed", data='{"paid":true}')
+        assert list(second.handoffs.list("acme", "ada", step().consumer)) == [paid]
+        assert list(second.handoffs.list(None, "ada", step().consumer)) == []
+        assert list(second.handoffs.list("acme", "ada", "[]")) == []
         await second.refresh()
         assert second.sessions.lost("acme", "ada", "k") is None
         assert list(second.handoffs.lost("acme", "ada", "view:a.b", "default")) == []
