@@ -12,6 +12,7 @@ from remit._base.boundary import Json, NotJson, canonical, take
 from remit._base.digest import sha256_hex
 from remit._base.text import clean_line, q
 from remit._contract.external import ExternalRecord, digest_of, external_from_json
+from remit._contract.form import CAPABILITY, COMPONENT, misformed
 from remit._contract.operation import OperationRecord, record_from_json
 from remit._contract.options import DERIVED, DOORS
 from remit._model.effects import Kind
@@ -173,6 +174,10 @@ def parse(data: bytes, *, subject: str = FILE_NAME) -> Manifest:
 def _verify(subject: str, manifest: Manifest) -> None:
     _check_rows(subject, manifest)
     _check_complete(subject, manifest)
+    for name, row in manifest.components.items():
+        _check_form(subject, name, misformed(row, COMPONENT))
+    for (_, name), row in manifest.capabilities.items():
+        _check_form(subject, name, misformed(row, CAPABILITY))
     _check_external(subject, manifest)
     _check_headless(manifest.components, manifest.capabilities, manifest.external.values())
     if not manifest.warns_of_planes:
@@ -342,6 +347,11 @@ def _check_rows(subject: str, manifest: Manifest) -> None:
             if block.get("hash") != _row_hash(block):
                 name = key if isinstance(key, str) else cast(RowKey, key)[1]
                 raise _broken(subject, f"the hash of {name} does not fit its row")
+
+
+def _check_form(subject: str, name: str, part: str | None) -> None:
+    if part is not None:
+        raise _broken(subject, f"is no contract: {part!r} of {q(name)} has another form than this version writes")
 
 
 def _check_complete(subject: str, manifest: Manifest) -> None:

@@ -6,6 +6,7 @@ from typing import get_args
 
 import click
 
+from remit._base.text import shown
 from remit._contract.files import contract_at
 from remit._contract.manifest import FILE_NAME, Manifest
 from remit.cli.drift_report import Format, Report, Verbosity, rendered
@@ -34,7 +35,7 @@ def check(start: Path, base: str | None, fails: frozenset[Drift], form: Format, 
     root, compiled = compiled_project(start)
     warn(compiled.manifest)
     recorded, broken = _recorded(root)
-    unreadable = None if broken is None else f"{broken.subject} {broken.rule}"
+    unreadable = None if broken is None else shown(f"{broken.subject} {broken.rule}")
     missing = recorded is None and unreadable is None
     equals = recorded is not None and recorded.hash == compiled.manifest.hash
     try:

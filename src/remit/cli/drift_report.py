@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
 import click
 
+from remit._base.text import first_bad_inside, shown
 from remit._contract.manifest import FILE_NAME
 from remit.cli.report import table
 from remit.compiler import Change, Drift, Drifted
@@ -48,8 +49,29 @@ class Report:
 
 
 def rendered(report: Report, form: Format, verbosity: Verbosity) -> str:
-    """The report in one of the four forms; `verbosity` widens the one for people."""
-    return _FORMS[form](report, verbosity)
+    """The report in one of the four forms; `verbosity` widens the one for people.
+
+    Whatever a contract holds, a change is one line, and what a terminal would obey or nobody sees is an escape;
+    programs read the texts as they are, from JSON that is plain ASCII then.
+    """
+    return _FORMS[form](report if form == "json" else _plain(report), verbosity)
+
+
+def _plain(report: Report) -> Report:
+    changes = tuple(
+        replace(
+            change,
+            subject=shown(change.subject),
+            component=None if change.component is None else shown(change.component),
+            field=shown(change.field),
+            before=shown(change.before),
+            after=shown(change.after),
+            place=None if change.place is None else shown(change.place),
+        )
+        for change in report.drifted.changes
+    )
+    unreadable = None if report.unreadable is None else shown(report.unreadable)
+    return replace(report, drifted=Drifted(changes=changes), base=shown(report.base), unreadable=unreadable)
 
 
 def headline(report: Report) -> str:
@@ -145,7 +167,7 @@ def _json(report: Report, _verbosity: Verbosity) -> str:
             for change in report.drifted.changes
         ],
     }
-    return json.dumps(form, indent=2, sort_keys=True, ensure_ascii=False)
+    return json.dumps(form, indent=2, sort_keys=True, ensure_ascii=first_bad_inside(form) is not None)
 
 
 def _md(report: Report, _verbosity: Verbosity) -> str:

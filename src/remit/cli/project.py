@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from remit._base.text import shown
 from remit._contract.manifest import Manifest
 from remit.cli.report import counted
 from remit.compiler import Compiled, compile_project, find_root
@@ -41,8 +42,8 @@ def warn(manifest: Manifest) -> None:
 
 def could_not_run(findings: Iterable[Finding]) -> NoReturn:
     """Print what is in the way and end with exit code 2."""
-    shown = list(findings)
-    for finding in shown:
-        click.echo(str(finding), err=True)
-    click.echo(counted(len(shown), "finding", "findings"), err=True)
+    every = list(findings)
+    for finding in every:  # it may quote a file that nobody vouches for
+        click.echo("\n".join(shown(line) for line in str(finding).split("\n")), err=True)
+    click.echo(counted(len(every), "finding", "findings"), err=True)
     sys.exit(COULD_NOT_RUN)

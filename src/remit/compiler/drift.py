@@ -32,6 +32,8 @@ HEAD: Final = "[tool.remit]"
 EXPOSURE: Final = "pyproject.toml [tool.remit.exposure]"
 EXTERNAL: Final = "pyproject.toml [tool.remit.external]"
 _DIGEST_SHOWN: Final = 19
+_LED_BY: Final = 12
+_PARTING_SHOWN: Final = 60
 _IN_SOURCE: Final = frozenset({"doors=", "in-process"})
 _SCHEMAS: Final = frozenset({"input", "output"})
 _USUAL: Final[Mapping[str, str]] = {"approver": "the principal", "fidelity": "high", "source": "declared"}
@@ -208,7 +210,7 @@ class _Comparison:
         if required != self._after.policies:
             olds, news = cast(Json, list(required)), cast(Json, list(self._after.policies))
             classes = weigh("required policies", olds, news)
-            yield where.change(classes, "policies", _shown("policies", olds), _shown("policies", news))
+            yield where.change(classes, "policies", *_texts("policies", olds, news))
         warned = self._before is not None and self._before.warns_of_planes
         if warned is not self._after.warns_of_planes:
             texts = ("warn", "refuse") if warned else ("refuse", "warn")
@@ -273,7 +275,7 @@ def _fields(where: _Where, old: Block, new: Block) -> Iterator[Change]:
     for field in sorted((old.keys() | new.keys()) - APART):
         before, after = old.get(field), new.get(field)
         if before != after or type(before) is not type(after):
-            yield where.change(weigh(field, before, after), field, _shown(field, before), _shown(field, after))
+            yield where.change(weigh(field, before, after), field, *_texts(field, before, after))
     for field in sorted(_SCHEMAS & (old.keys() | new.keys())):
         yield from _schemas(where, field, old.get(field), new.get(field))
 
@@ -289,6 +291,30 @@ def _schemas(where: _Where, field: str, before: Json, after: Json) -> Iterator[C
         yield where.change(weigh_presence(before, after, output=output), field, *texts)
 
 
+def _texts(field: str, before: Json, after: Json) -> tuple[str, str]:
+    """Both sides in words, which differ: another class under the name of a policy, the place where long values part."""
+    if field == "policies":
+        olds, news = _classes(before), _classes(after)
+        other = frozenset(name for name in olds.keys() & news.keys() if olds[name] != news[name])
+        texts = (_policies(before, other), _policies(after, other))
+    else:
+        texts = (_shown(field, before), _shown(field, after))
+    return texts if texts[0] != texts[1] else _parting(before, after)
+
+
+def _parting(before: Json, after: Json) -> tuple[str, str]:
+    """Two values as JSON, from a little before the first place where they differ."""
+    old, new = (json.dumps(side, sort_keys=True, ensure_ascii=False) for side in (before, after))
+    same = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
+    start = max(same - _LED_BY, 0)
+    return _cut(old, start), _cut(new, start)
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + _PARTING_SHOWN
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
 def _shown(field: str, value: Json) -> str:
     if field in _USUAL:
         return _USUAL[field] if value is None else str(value)
@@ -296,8 +322,6 @@ def _shown(field: str, value: Json) -> str:
         return _turns(value)
     if field == "retry" and isinstance(value, dict):
         return _attempts(value)
-    if field == "policies" and isinstance(value, list):
-        return ", ".join(_policy(each) for each in value) or ABSENT
     if value is None:
         return "default" if field in ("timeout", "spend_time", "doors") else ABSENT
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
@@ -343,7 +367,24 @@ def _attempts(value: Block) -> str:
             return value_text(value)
 
 
-def _policy(policy: Json) -> str:
-    if not isinstance(policy, dict):
-        return str(policy)
-    return f"{policy['name']} ({', '.join(cast('list[str]', policy['methods']))})"
+def _policies(policies: Json, other: frozenset[str]) -> str:
+    """Each policy with its methods; those of the `other` names with their class, which is what changed."""
+    if not isinstance(policies, list):
+        return ABSENT if policies is None else value_text(policies)
+    return ", ".join(_policy(each, other) for each in policies) or ABSENT
+
+
+def _policy(policy: Json, other: frozenset[str]) -> str:
+    match policy:
+        case {"name": str(name), "methods": [*methods], "class": of_class}:
+            of = f"; class {of_class}" if name in other else ""
+            return f"{name} ({', '.join(map(str, methods))}{of})"
+        case str(name):
+            return name
+        case _:
+            return value_text(policy)
+
+
+def _classes(policies: Json) -> dict[str, Json]:
+    listed = policies if isinstance(policies, list) else []
+    return {str(each.get("name")): each.get("class") for each in listed if isinstance(each, dict)}

@@ -40,8 +40,14 @@ _FIDELITIES: Final = tuple(Fidelity)
 
 
 def weigh(field: str, before: Json, after: Json) -> Classes:
-    """The classes of one changed field of a capability, a component, an operation or the head; schemas stand apart."""
-    return RULES.get(field, _unknown)(before, after)
+    """The classes of one changed field of a capability, a component, an operation or the head; schemas stand apart.
+
+    What a rule cannot read, for a contract may be made by hand, is unweighed too.
+    """
+    try:
+        return RULES.get(field, _unknown)(before, after)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return UNKNOWN
 
 
 def weigh_input(difference: Difference) -> Classes:
