@@ -21,7 +21,7 @@ from remit import ManualClock
 from remit._base.clock import SystemClock
 from remit.procedures.errors import NoAnswer
 from remit.procedures.http.address import Origin, address_of
-from remit.procedures.http.connections import Broken, Connections, Reply, TooLate, Unreached
+from remit.procedures.http.connections import Broken, Connections, Full, Reply, Terms, TooLate, Unreached
 from remit.procedures.http.sending import Outgoing, Sender
 from tests.behaviour.conftest import AGENT, failed, journal, output, turns
 from tests.openapi.raw import Handler, answering
@@ -105,7 +105,7 @@ def origin_of(url: str) -> Origin:
 async def asked(connections: Connections, url: str, step_s: float | None = None) -> AsyncIterator[Reply]:
     origin = origin_of(url)
     heads = [(b"host", origin.netloc.encode())]
-    async with connections.exchange(origin, "GET", b"/", heads, None, step_s) as reply:
+    async with connections.exchange(origin, "GET", b"/", heads, None, Terms(step_s=step_s)) as reply:
         yield reply
 
 
@@ -173,7 +173,7 @@ async def test_beyond_the_most_connections_a_call_waits_and_then_has_reached_nob
     backend = Numbered()
     async with answering(backend.serve) as url:
         async with asked(hasty, url):
-            with pytest.raises(Unreached, match="all 1 connections are in use"):
+            with pytest.raises(Full, match="all 1 connections are in use"):
                 await whole(hasty, url)
         async with asked(patient, url):
             waiting = asyncio.ensure_future(whole(patient, url))
@@ -252,7 +252,7 @@ async def test_a_request_that_is_no_http_is_not_sent() -> None:
     backend, connections = Numbered(), Connections(SystemClock(), connect_s=5.0)
     async with answering(backend.serve) as url:
         with pytest.raises(Unreached):
-            async with connections.exchange(origin_of(url), "GET", b"/", [(b"host", b"a\nb")], None, None):
+            async with connections.exchange(origin_of(url), "GET", b"/", [(b"host", b"a\nb")], None):
                 raise AssertionError("it was sent")
         await backend.left.wait()
         assert backend.requests == 0

@@ -9,7 +9,7 @@ from fastapi import BackgroundTasks, FastAPI
 
 from remit import Component, reference
 from remit.procedures.http.address import Origin
-from remit.procedures.http.connections import Unreached
+from remit.procedures.http.connections import Full
 from remit.procedures.http.in_process import InProcess
 from remit.procedures.openapi import OpenAPI, Operation
 from tests.behaviour.conftest import AGENT, failed, output
@@ -113,7 +113,7 @@ async def test_calls_of_an_application_are_bounded_with_those_that_have_answered
     backend = InProcess(app, most=1)
     async with backend.exchange(HERE, "POST", b"/", [], b"a") as reply:
         assert (reply.status, [chunk async for chunk in reply.chunks]) == (204, [])
-    with pytest.raises(Unreached, match="1 calls of the application still run"):
+    with pytest.raises(Full, match="1 calls of the application still run"):
         async with backend.exchange(HERE, "POST", b"/", [], b"a"):
             raise AssertionError("it was called")
     await backend.close()

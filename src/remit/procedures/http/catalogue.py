@@ -51,5 +51,5 @@ class HttpCatalogue(Catalogue, Generic[OperationT]):
 
     @property
     def circuit(self) -> CircuitStatus:
-        """Whether calls go out at present."""
+        """Whether calls go out at present; where they go to several origins, the one that fares worst."""
         return self._way.circuit.status()

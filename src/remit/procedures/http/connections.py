@@ -1,25 +1,27 @@
 """Connections to backends: one exchange at a time on each, and no answer that nobody asked for (SPEC 10.4).
 
 A connection that says something while nothing was asked, or more than it was asked for, is dropped: what it says would
-be read as the answer to the next call. So is one whose answer was not read to its end.
+be read as the answer to the next call. So is one whose answer was not read to its end. That is seen up to the moment a
+request is written. What a backend says unasked after that cannot be told from its answer, so a connection is used again
+for calls with the same credentials only: whatever a backend mixes up, it stays with one person.
 """
 
 import asyncio
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+import select
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
 
 import h11
-import httpx2
 
 from remit._base.clock import Clock, TimerHandle
 from remit.procedures.http.address import Origin
+from remit.procedures.http.dialing import Tls, dialled
 
 Heads: TypeAlias = list[tuple[bytes, bytes]]
 
-_MOST: Final = 100
+MOST: Final = 100
 """Connections at a time, of one loop."""
 
 _KEPT: Final = 20
@@ -28,8 +30,6 @@ _HEAD_BYTES: Final = 100 * 1024
 _AHEAD_BYTES: Final = 256 * 1024
 """So much may wait to be read before the backend has to."""
 
-_HAPPY_S: Final = 0.25
-
 
 class TooLate(Exception):
     """Nothing came for too long."""
@@ -37,6 +37,10 @@ class TooLate(Exception):
 
 class Unreached(Exception):
     """No connection came about, or the request cannot be written: nothing was sent."""
+
+
+class Full(Unreached):
+    """Nothing was sent because of this side: everything there is of its places is in use."""
 
 
 class Broken(Exception):
@@ -52,6 +56,28 @@ class Reply:
     chunks: AsyncGenerator[bytes]
 
 
+def nothing() -> None:
+    """Hold nothing against a request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How one exchange goes.
+
+    `step_s` bounds the wait for each part of the answer. `begin` is called when nothing of this side keeps the request
+    from being sent, and may raise. `again` says that a request may be sent twice. `shared` names those whose
+    connections it may use.
+    """
+
+    step_s: float | None = None
+    begin: Callable[[], None] = nothing
+    again: bool = False
+    shared: bytes = b""
+
+
+PLAIN: Final = Terms()
+
+
 class Connection(asyncio.Protocol):
     """One connection; `ask` and then the whole of `chunks` make one exchange."""
 
@@ -65,6 +91,7 @@ class Connection(asyncio.Protocol):
         "_read",
         "_transport",
         "_waiter",
+        "heard",
         "idle_since",
     )
 
@@ -74,6 +101,7 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._asked = self._read = self._over = self._paused = False
         self._failed: Exception | None = None
+        self.heard = False
         self.idle_since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -86,6 +114,7 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         self._got += data
+        self.heard = True
         if len(self._got) > _AHEAD_BYTES and not self._paused:
             self._paused = True
             self._transport.pause_reading()
@@ -106,6 +135,17 @@ class Connection(asyncio.Protocol):
         """False once either side has ended it."""
         return not self._over and not self._transport.is_closing()
 
+    def is_quiet(self) -> bool:
+        """Whether it is open and its socket, too, holds nothing that the loop has not looked at yet."""
+        if not self.is_open:
+            return False
+        at = self._transport.get_extra_info("socket").fileno()
+        if not hasattr(select, "poll"):
+            return at >= 0 and not select.select([at], [], [], 0)[0]
+        look = select.poll()
+        look.register(at, select.POLLIN)
+        return not look.poll(0)
+
     def close(self) -> None:
         """End it at once, whatever is under way."""
         self._over = True
@@ -125,7 +165,7 @@ class Connection(asyncio.Protocol):
             parts.append(self._http.send(h11.EndOfMessage()))
         except h11.LocalProtocolError as problem:
             raise Unreached(str(problem)) from problem
-        self._asked = True
+        self._asked, self.heard = True, False
         self._transport.write(b"".join(part for part in parts if part))
         while isinstance(event := await self._event(step_s), h11.InformationalResponse):
             pass
@@ -184,41 +224,72 @@ class Connection(asyncio.Protocol):
             self._waiter.set_result(None)
 
 
+_Pool: TypeAlias = tuple[Origin, bytes]
+
+
 class Connections:
     """The connections of one loop: at most `most`, of which `kept` idle ones are used again within five seconds."""
 
-    def __init__(self, clock: Clock, *, connect_s: float, most: int = _MOST, kept: int = _KEPT) -> None:
+    def __init__(
+        self, clock: Clock, *, connect_s: float, most: int = MOST, kept: int = _KEPT, tls: Tls | None = None
+    ) -> None:
         self._clock = clock
         self._connect_s = connect_s
         self._most = most
         self._kept = kept
-        self._idle: dict[Origin, list[Connection]] = {}
+        self._idle: dict[_Pool, list[Connection]] = {}
         self._places = asyncio.Semaphore(most)
-        self._tls: ssl.SSLContext | None = None
+        self._tls = Tls() if tls is None else tls
         self._sweeping: TimerHandle | None = None
+        self._until_the_end: AsyncGenerator[None] | None = None
 
     @asynccontextmanager
     async def exchange(
-        self, origin: Origin, method: str, target: bytes, heads: Heads, content: bytes | None, step_s: float | None
+        self, origin: Origin, method: str, target: bytes, heads: Heads, content: bytes | None, terms: Terms = PLAIN
     ) -> AsyncIterator[Reply]:
         """Send one request and hand out its answer; leaving before its end is read closes the connection.
 
-        Unreached when no connection comes about in time; the rest as of `Connection.ask`.
+        Full when there is no place in time, Unreached when no connection comes about; the rest as of `Connection.ask`.
+        A connection that was used before may end just as it is used again: where no byte of an answer came and the
+        terms allow it, the request goes once more, over a new one.
         """
+        if self._until_the_end is None:
+            self._until_the_end = self._closing()
+            await anext(self._until_the_end)
         await self._place()
+        pool = origin, terms.shared
         try:
-            connection = self._taken(origin) or await self._made(origin)
-            try:
-                status, headers = await connection.ask(method, target, heads, content, step_s)
-                yield Reply(status=status, headers=headers, chunks=connection.chunks(step_s))
-            finally:
-                self._give_back(origin, connection)
+            terms.begin()
+            connection = self._taken(pool)
+            used = connection is not None
+            while True:
+                connection = connection or await self._made(origin)
+                try:
+                    status, headers = await connection.ask(method, target, heads, content, terms.step_s)
+                    yield Reply(status=status, headers=headers, chunks=connection.chunks(terms.step_s))
+                    return
+                except Broken:
+                    if not (used and terms.again) or connection.heard:
+                        raise
+                    used = False
+                finally:
+                    self._give_back(pool, connection)
+                connection = None
         finally:
             self._places.release()
 
     def close(self) -> None:
         """Close what is idle; what is under way ends by itself."""
         self._keep_since(float("inf"))
+
+    async def _closing(self) -> AsyncGenerator[None]:
+        """A loop that is shut down ends its generators, and with this one the sockets that would outlive it."""
+        try:
+            yield
+        finally:
+            self._until_the_end = None
+            self.close()
+            await asyncio.sleep(0)
 
     async def _place(self) -> None:
         if not self._places.locked():
@@ -228,43 +299,49 @@ class Connections:
             async with asyncio.timeout(self._connect_s):
                 await self._places.acquire()
         except TimeoutError as problem:
-            raise Unreached(f"all {self._most} connections are in use") from problem
+            raise Full(f"all {self._most} connections are in use") from problem
 
-    def _taken(self, origin: Origin) -> Connection | None:
-        idle = self._idle.get(origin)
+    def _taken(self, pool: _Pool) -> Connection | None:
         oldest = self._clock.monotonic() - _KEPT_S
-        while idle:
+        while idle := self._idle.get(pool):
             connection = idle.pop()
-            if connection.is_open and connection.idle_since > oldest:
+            if not idle:
+                del self._idle[pool]
+            if connection.idle_since > oldest and connection.is_quiet():
                 return connection
             connection.close()
         return None
 
     async def _made(self, origin: Origin) -> Connection:
-        tls = self._context() if origin.scheme == "https" else None
+        secure = origin.scheme == "https"
+        tls = await self._tls.context() if secure else None
         try:
             async with asyncio.timeout(self._connect_s):
+                reached = await dialled(origin.host, origin.port)
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    Connection, origin.host, origin.port, ssl=tls, happy_eyeballs_delay=_HAPPY_S
+                    Connection, sock=reached, ssl=tls, server_hostname=origin.host if secure else None
                 )
         except (OSError, UnicodeError) as problem:  # a name that cannot be looked up is no text of a name
             raise Unreached(str(problem)) from problem
         return connection
 
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:  # certificates take a fifth of a second to read
-            self._tls = httpx2.create_ssl_context()
-            self._tls.set_alpn_protocols(["http/1.1"])
-        return self._tls
-
-    def _give_back(self, origin: Origin, connection: Connection) -> None:
-        if not connection.is_free() or sum(map(len, self._idle.values())) >= self._kept:
+    def _give_back(self, pool: _Pool, connection: Connection) -> None:
+        if not connection.is_free() or self._kept == 0:
             connection.close()
             return
+        if sum(map(len, self._idle.values())) >= self._kept:
+            self._drop_oldest()
         connection.idle_since = self._clock.monotonic()
-        self._idle.setdefault(origin, []).append(connection)
+        self._idle.setdefault(pool, []).append(connection)
         if self._sweeping is None:
             self._sweeping = self._clock.call_later(_KEPT_S, self._sweep)
+
+    def _drop_oldest(self) -> None:
+        """Close the connection that is idle longest: each list is in the order of its times."""
+        pool = min(self._idle, key=lambda each: self._idle[each][0].idle_since)
+        self._idle[pool].pop(0).close()
+        if not self._idle[pool]:
+            del self._idle[pool]
 
     def _sweep(self) -> None:
         self._sweeping = None
@@ -274,14 +351,14 @@ class Connections:
 
     def _keep_since(self, oldest: float) -> None:
         """Close every idle connection that is not younger."""
-        for origin, idle in list(self._idle.items()):
+        for pool, idle in list(self._idle.items()):
             for connection in idle:
                 if connection.idle_since <= oldest:
                     connection.close()
             kept = [connection for connection in idle if connection.idle_since > oldest]
-            self._idle[origin] = kept
+            self._idle[pool] = kept
             if not kept:
-                del self._idle[origin]
+                del self._idle[pool]
         if not self._idle and self._sweeping is not None:
             self._sweeping.cancel()
             self._sweeping = None

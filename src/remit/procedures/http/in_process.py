@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import httpx2
 
 from remit.procedures.http.address import Origin
-from remit.procedures.http.connections import Broken, Heads, Reply, Unreached
+from remit.procedures.http.connections import PLAIN, Broken, Full, Heads, Reply, Terms
 
 _FAILED: Final = 500
 _AHEAD_BYTES: Final = 256 * 1024
@@ -47,14 +47,15 @@ class InProcess:
 
     @asynccontextmanager
     async def exchange(
-        self, origin: Origin, method: str, target: bytes, heads: Heads, content: bytes | None
+        self, origin: Origin, method: str, target: bytes, heads: Heads, content: bytes | None, terms: Terms = PLAIN
     ) -> AsyncIterator[Reply]:
         """Call the application and hand out its answer as it comes; leaving before its end is said cancels the call.
 
-        Broken for half of an answer, Unreached where too many calls still run.
+        Broken for half of an answer, Full where too many calls still run.
         """
         if len(self._running) >= self._most:
-            raise Unreached(f"{self._most} calls of the application still run")
+            raise Full(f"{self._most} calls of the application still run")
+        terms.begin()
         call = _Call(content or b"")
         task = asyncio.create_task(call.run(self._app, _scope(origin, method, target, heads)))
         self._running.add(task)

@@ -5,7 +5,10 @@ that reads, and only to the same origin.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+import hashlib
+import os
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -17,7 +20,19 @@ from remit._base.boundary import TooLarge
 from remit._base.clock import Clock
 from remit.procedures.errors import BackendError, NoAnswer, NotSent
 from remit.procedures.http.address import PORTS, Origin, origin_of
-from remit.procedures.http.connections import Broken, Connections, Heads, Reply, TooLate, Unreached
+from remit.procedures.http.connections import (
+    MOST,
+    Broken,
+    Connections,
+    Full,
+    Heads,
+    Reply,
+    Terms,
+    TooLate,
+    Unreached,
+    nothing,
+)
+from remit.procedures.http.dialing import Tls
 from remit.procedures.http.in_process import App, InProcess
 
 MAX_ANSWER: Final = 1024 * 1024
@@ -27,6 +42,7 @@ _MAX_HOPS: Final = 3
 _AGAIN_S: Final = 1.0
 """Nothing was sent, and what keeps a backend from being reached mostly passes by itself."""
 
+_TOO_MANY: Final = 429
 _UNAVAILABLE: Final = 503
 _BAD_GATEWAY: Final = 502
 _TIMED_OUT: Final = 504
@@ -66,30 +82,57 @@ class Opened:
 class Sender:
     """Sends requests over HTTP, or to an application in this process when there is one."""
 
-    def __init__(self, app: App | None, clock: Clock, *, timeout_s: float) -> None:
+    def __init__(
+        self,
+        app: App | None,
+        clock: Clock,
+        *,
+        timeout_s: float,
+        credentials: frozenset[str] = frozenset(),
+        most: int = MOST,
+    ) -> None:
         self._in_process = None if app is None else InProcess(app)
         self._clock = clock
         self._timeout_s = timeout_s
         # Less than the whole, so that a connection that does not come about is known to be just that.
         self._connect_s = min(_CONNECT_S, timeout_s / 2)
+        self._credentials = frozenset(name.encode() for name in credentials)
+        self._key = os.urandom(32)
+        self._most = most
+        self._tls = Tls()
         # A connection belongs to the loop in which it was made.
         self._of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Connections] = WeakKeyDictionary()
+        self._lock = threading.Lock()
 
-    async def send(self, origin: Origin, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
+    async def send(
+        self,
+        origin: Origin,
+        outgoing: Outgoing,
+        headers: Headers,
+        *,
+        follow: bool,
+        begin: Callable[[], None] = nothing,
+        again: bool = False,
+    ) -> Received:
         """Send one request and read the answer; BackendError when there is none within `timeout_s`.
 
-        NotSent when no connection came about. TooLarge for an answer of more than 1 MiB.
+        NotSent when no connection came about, or `begin` holds it back, which is asked once nothing of this side does.
+        A request that may go out `again` does so where a connection that was used before ends without an answer.
+        TooLarge for an answer of more than 1 MiB.
         """
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await self._followed(origin, outgoing, headers, follow=follow)
+                terms = Terms(begin=begin, again=again, shared=self._shared(headers))
+                return await self._followed(origin, outgoing, headers, terms, follow=follow)
         except TimeoutError as problem:
             raise _too_late(origin, self._timeout_s) from problem
 
-    async def _followed(self, origin: Origin, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
+    async def _followed(
+        self, origin: Origin, outgoing: Outgoing, headers: Headers, terms: Terms, *, follow: bool
+    ) -> Received:
         target, hops = outgoing.target, 0
         while True:
-            received = await self._exchange(origin, outgoing, target, headers)
+            received = await self._exchange(origin, outgoing, target, headers, terms)
             if received.status not in _REDIRECTS or not follow or hops == _MAX_HOPS:
                 return received
             elsewhere = _within(origin, target, received.headers.get("location", ""))
@@ -101,31 +144,43 @@ class Sender:
         """Close the connections of this loop, and end what an application does in it; a later call begins anew."""
         if self._in_process is not None:
             await self._in_process.close()
-        connections = self._of_loop.pop(asyncio.get_running_loop(), None)
+        with self._lock:
+            connections = self._of_loop.pop(asyncio.get_running_loop(), None)
         if connections is not None:
             connections.close()
             await asyncio.sleep(0)  # the loop closes sockets in its next turn
 
-    async def _exchange(self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers) -> Received:
+    async def _exchange(
+        self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers, terms: Terms
+    ) -> Received:
         try:
-            async with self._reply(origin, outgoing, target, headers, None) as reply:
+            async with self._reply(origin, outgoing, target, headers, terms) as reply:
                 found = httpx2.Headers(reply.headers)
                 return Received(status=reply.status, headers=found, body=await whole(_decoded(reply, found)))
         except _LOST as problem:
             raise _no_answer(problem, origin, self._timeout_s) from problem
 
     @asynccontextmanager
-    async def opened(self, origin: Origin, outgoing: Outgoing, headers: Headers) -> AsyncIterator[Opened]:
+    async def opened(
+        self,
+        origin: Origin,
+        outgoing: Outgoing,
+        headers: Headers,
+        *,
+        begin: Callable[[], None] = nothing,
+        again: bool = False,
+    ) -> AsyncIterator[Opened]:
         """Send one request and hand out the answer as it comes; leaving closes the connection. Errors are as of `send`.
 
         No redirect is followed. `timeout_s` bounds the wait for the head, and for each part after it.
         """
+        terms = Terms(step_s=self._timeout_s, begin=begin, again=again, shared=self._shared(headers))
         try:
             async with AsyncExitStack() as stack:
                 try:
                     async with asyncio.timeout(self._timeout_s):
                         reply = await stack.enter_async_context(
-                            self._reply(origin, outgoing, outgoing.target, headers, self._timeout_s)
+                            self._reply(origin, outgoing, outgoing.target, headers, terms)
                         )
                 except TimeoutError as problem:
                     raise _too_late(origin, self._timeout_s) from problem
@@ -136,7 +191,7 @@ class Sender:
             raise _no_answer(problem, origin, self._timeout_s) from problem
 
     def _reply(
-        self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers, step_s: float | None
+        self, origin: Origin, outgoing: Outgoing, target: bytes, headers: Headers, terms: Terms
     ) -> AbstractAsyncContextManager[Reply]:
         heads = [(b"host", origin.netloc.encode()), (b"user-agent", b"remit"), (b"accept-encoding", b"identity")]
         heads += [*outgoing.headers, *headers]
@@ -146,15 +201,29 @@ class Sender:
         elif outgoing.method != "GET":
             heads.append((b"content-length", b"0"))
         if self._in_process is not None:
-            return self._in_process.exchange(origin, outgoing.method, target, heads, content)
-        return self._connections().exchange(origin, outgoing.method, target, heads, content, step_s)
+            return self._in_process.exchange(origin, outgoing.method, target, heads, content, terms)
+        return self._connections().exchange(origin, outgoing.method, target, heads, content, terms)
 
     def _connections(self) -> Connections:
         loop = asyncio.get_running_loop()
         connections = self._of_loop.get(loop)
         if connections is None:
-            self._of_loop[loop] = connections = Connections(self._clock, connect_s=self._connect_s)
+            connections = Connections(self._clock, connect_s=self._connect_s, most=self._most, tls=self._tls)
+            with self._lock:
+                for each in [each for each in self._of_loop if each.is_closed()]:
+                    del self._of_loop[each]  # its sockets hold it, and nothing else will let go of them
+                self._of_loop[loop] = connections
         return connections
+
+    def _shared(self, headers: Headers) -> bytes:
+        """Whose connections a request may use: a name for its credentials that does not tell them."""
+        if not self._credentials:
+            return b""
+        held = hashlib.blake2b(key=self._key, digest_size=16)
+        for name, value in headers:
+            if name in self._credentials:
+                held.update(b"%d:%b%d:%b" % (len(name), name, len(value), value))
+        return held.digest()
 
 
 _LOST: Final = (Unreached, Broken, TooLate, httpx2.DecodingError)
@@ -163,6 +232,8 @@ _LOST: Final = (Unreached, Broken, TooLate, httpx2.DecodingError)
 def _no_answer(problem: Exception, origin: Origin, within_s: float) -> BackendError:
     """What it means that no answer came, or half of one."""
     match problem:
+        case Full():
+            return NotSent(_TOO_MANY, str(problem), retry_after=_AGAIN_S)
         case Unreached():
             return NotSent(_UNAVAILABLE, f"no connection to {origin}", retry_after=_AGAIN_S)
         case TooLate():

@@ -12,7 +12,7 @@ from remit.procedures.errors import BackendError, NotSent
 from remit.procedures.http.address import Address, address_of
 from remit.procedures.http.answer import ErrorMap
 from remit.procedures.http.checked import Checked
-from remit.procedures.http.circuit import Circuit
+from remit.procedures.http.circuit import Circuits, Trial
 from remit.procedures.http.credentials import Credentials
 from remit.procedures.http.in_process import App
 from remit.procedures.http.sending import Headers, Opened, Outgoing, Received, Sender
@@ -22,7 +22,6 @@ BaseURL: TypeAlias = str | Callable[[], str]
 
 _IN_PROCESS: Final = "http://localhost"
 _FAILED: Final = 500
-_UNAVAILABLE: Final = 503
 _OUT_OF_ORDER: Final = frozenset({502, 503, 504})
 
 
@@ -34,7 +33,7 @@ class Way:
     """
 
     sender: Sender
-    circuit: Circuit
+    circuit: Circuits
     clock: Clock
     fixed: Address | None
     address: Callable[[], Address]
@@ -64,50 +63,46 @@ class Way:
             headers.append((b"traceparent", context.trace.traceparent.encode()))
         return headers
 
-    async def send(self, address: Address, outgoing: Outgoing, headers: Headers, *, follow: bool) -> Received:
-        """Send one request, unless the circuit is open, and tell the circuit what became of it."""
-        self._admit(address)
+    def again(self, *, reads_only: bool, idempotent: bool) -> bool:
+        """Whether a request may be sent twice: it only reads, or is idempotent and says which invocation it is of."""
+        return reads_only or (idempotent and self.idempotency_header is not None)
+
+    async def send(
+        self, address: Address, outgoing: Outgoing, headers: Headers, *, follow: bool, again: bool = False
+    ) -> Received:
+        """Send one request, unless the circuit of its origin is open, and tell the circuit what became of it."""
+        trial = self.circuit.trial(address.origin)
         try:
-            received = await self.sender.send(address.origin, outgoing, headers, follow=follow)
-        except BackendError:
-            self.circuit.failed()
-            raise
+            received = await self.sender.send(
+                address.origin, outgoing, headers, follow=follow, begin=trial.begin, again=again
+            )
         except BaseException as problem:
-            self._without_answer(problem)
+            _without_answer(trial, problem)
             raise
-        self.circuit.failed() if received.status in _OUT_OF_ORDER else self.circuit.answered()
+        trial.failed() if received.status in _OUT_OF_ORDER else trial.answered()
         return received
 
     @asynccontextmanager
-    async def opened(self, address: Address, outgoing: Outgoing, headers: Headers) -> AsyncIterator[Opened]:
+    async def opened(
+        self, address: Address, outgoing: Outgoing, headers: Headers, *, again: bool = False
+    ) -> AsyncIterator[Opened]:
         """The same for an answer that is read as it comes: the circuit hears of its head."""
-        self._admit(address)
-        begun = False
+        trial = self.circuit.trial(address.origin)
         try:
-            async with self.sender.opened(address.origin, outgoing, headers) as answer:
-                begun = True
-                self.circuit.failed() if answer.status in _OUT_OF_ORDER else self.circuit.answered()
+            async with self.sender.opened(address.origin, outgoing, headers, begin=trial.begin, again=again) as answer:
+                trial.failed() if answer.status in _OUT_OF_ORDER else trial.answered()
                 yield answer
-        except BackendError:
-            if not begun:
-                self.circuit.failed()
-            raise
         except BaseException as problem:
-            if not begun:
-                self._without_answer(problem)
+            _without_answer(trial, problem)
             raise
 
-    def _without_answer(self, problem: BaseException) -> None:
-        """A backend that let a call run out of its time has failed; of one that was left nothing is known."""
-        if isinstance(problem, asyncio.CancelledError) and DEADLINE in problem.args:
-            self.circuit.failed()
-        else:
-            self.circuit.left()
 
-    def _admit(self, address: Address) -> None:
-        wait_s = self.circuit.admit()
-        if wait_s is not None:
-            raise NotSent(_UNAVAILABLE, f"{address.origin} did not answer lately", retry_after=wait_s)
+def _without_answer(trial: Trial, problem: BaseException) -> None:
+    """A backend that let a call run out of its time has failed; of one that was left nothing is known."""
+    if isinstance(problem, BackendError) or (isinstance(problem, asyncio.CancelledError) and DEADLINE in problem.args):
+        trial.failed()
+    else:
+        trial.left()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +139,13 @@ def way_of(said: Said) -> Way:
     failures = checked.count("circuit_failures", said.circuit_failures)
     pause_s = checked.seconds("circuit_pause_s", said.circuit_pause_s)
     return Way(
-        sender=Sender(said.app, clock, timeout_s=checked.seconds("timeout_s", said.timeout_s)),
-        circuit=Circuit(clock, failures=failures, pause_s=pause_s),
+        sender=Sender(
+            said.app,
+            clock,
+            timeout_s=checked.seconds("timeout_s", said.timeout_s),
+            credentials=frozenset() if credentials is None else credentials.names,
+        ),
+        circuit=Circuits(clock, failures=failures, pause_s=pause_s),
         clock=clock,
         fixed=fixed,
         address=_Asked(base_url) if callable(base_url) else _Fixed(fixed),

@@ -97,7 +97,8 @@ class OpenAPIOperation:
         reads_only = self.effect.reads_only
         headers = await self.way.headers(context, accept=_ACCEPT, reads_only=reads_only)
         follow = reads_only and self.form.method == "GET"
-        received = await self.way.send(address, outgoing, headers, follow=follow)
+        again = self.way.again(reads_only=reads_only, idempotent=self.idempotent)
+        received = await self.way.send(address, outgoing, headers, follow=follow, again=again)
         if received.status in _SUCCESS:
             return self.answers.value(received)
         if self.way.errors is not None and (said := self.way.errors(_told(received))) is not None:

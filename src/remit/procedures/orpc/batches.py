@@ -51,7 +51,7 @@ class Batches:
     async def send(self, address: Address, outgoing: Outgoing, headers: Headers) -> Received:
         """Send one request, alone or with others, and give its own answer; BackendError as of `Way.send`."""
         if not self._offered:
-            return await self._way.send(address, outgoing, headers, follow=False)
+            return await self._way.send(address, outgoing, headers, follow=False, again=True)
         key = (asyncio.get_running_loop(), address, tuple(headers))
         group = self._open.get(key)
         if group is None:
@@ -87,14 +87,14 @@ class Batches:
             batch = self._batch(address, group.requests)
             sent = [*heads, (b"x-orpc-batch" if self._numbered else b"orpc-batch", b"buffered")]
             try:
-                received = await self._way.send(address, batch, sent, follow=False)
+                received = await self._way.send(address, batch, sent, follow=False, again=True)
             except TooLarge:
                 pass  # together they are too much
             else:
                 if received.status == _MULTI_STATUS:
                     return self._taken_apart(received, len(group.requests))
                 self._offered = False
-        return [await self._way.send(address, each, [*heads], follow=False) for each in group.requests]
+        return [await self._way.send(address, each, [*heads], follow=False, again=True) for each in group.requests]
 
     def _close(self, key: _Key, group: _Group) -> None:
         if self._open.get(key) is group:

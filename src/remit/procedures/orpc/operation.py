@@ -90,6 +90,10 @@ class ORPCOperation:
         )
 
     @cached_property
+    def _again(self) -> bool:
+        return self.way.again(reads_only=self.effect.reads_only, idempotent=self.idempotent)
+
+    @cached_property
     def _judge(self) -> Validator:
         return Validator(self.input_schema)
 
@@ -107,7 +111,7 @@ class ORPCOperation:
             received = await self.batches.send(address, outgoing, headers)
         else:
             follow = self.effect.reads_only and outgoing.method == "GET"
-            received = await self.way.send(address, outgoing, headers, follow=follow)
+            received = await self.way.send(address, outgoing, headers, follow=follow, again=self._again)
         if received.status not in _SUCCESS:
             self._refuse(received)
         return self._value(received)
@@ -125,7 +129,7 @@ class ORPCOperation:
     async def _streamed(
         self, stream: Stream, address: Address, outgoing: Outgoing, headers: Headers, context: Context
     ) -> Json:
-        async with self.way.opened(address, outgoing, headers) as answer:
+        async with self.way.opened(address, outgoing, headers, again=self._again) as answer:
             media = _media(answer.headers.get("content-type", ""))
             if answer.status in _SUCCESS and media == "text/event-stream":
                 return await stream.take(answer.chunks, self.errors, context)
