@@ -51,7 +51,8 @@ def read_keys(file: Path) -> KeysFile | None:
 def new_keys(file: Path, *, development: bool = False) -> KeysFile:
     """Write a file with one fresh key, for its owner alone, and keep git from taking it up.
 
-    One for development is replaced; any other is a FileExistsError that names `remit keys rotate`.
+    One for development is replaced, and its key is not kept; any other is a FileExistsError that names
+    `remit keys rotate`.
     """
     made = KeysFile("k1", {"k1": secrets.token_hex(_BYTES)}, development)
     private_folder(file.parent)
@@ -68,15 +69,18 @@ def new_keys(file: Path, *, development: bool = False) -> KeysFile:
 def rotate_keys(file: Path) -> KeysFile:
     """Make a new key the active one; the one before still reads, every other is dropped.
 
-    FileNotFoundError: there is no file. What is bound with a dropped key is answered like an unknown one.
+    FileNotFoundError: there is no file. ValueError: it was made for development, and rotating would keep its key;
+    `remit keys new` replaces it. What is bound with a dropped key is answered like an unknown one.
     """
     there = read_keys(file)
     if there is None:
         raise FileNotFoundError(f"there is no {file.name}\n  do  {NEW}")
+    if there.development:
+        raise ValueError(f"{file.name} was made for development, and rotating would keep its key\n  do  {NEW}")
     numbers = [int(found.group(1)) for kid in there.keys if (found := _KID.fullmatch(kid))]
     kid = f"k{max(numbers, default=0) + 1}"
     keys = {there.active: there.keys[there.active], kid: secrets.token_hex(_BYTES)}
-    rotated = KeysFile(kid, keys, there.development)
+    rotated = KeysFile(kid, keys, development=False)
     _replace(file, rotated)
     return rotated
 

@@ -30,7 +30,7 @@ def keys() -> None:
 @file_option
 @project_option
 def new(file: Path | None, start: Path) -> None:
-    """Write the file, with one fresh key. One that was made for development is replaced."""
+    """Write the file, with one fresh key. One that was made for development is replaced, and its key is not kept."""
     where, made = _written(file, start, new_keys)
     click.echo(f"{where.name}  {made.active} signs and binds\nKeep it secret, and out of the repository.")
 

@@ -40,8 +40,12 @@ def test_a_file_is_not_written_over_but_one_for_development(tmp_path: Path) -> N
     assert made.development and read_keys(file) == made
     with pytest.raises(FileExistsError, match="remit keys rotate"):
         new_keys(file, development=True)
+    with pytest.raises(ValueError, match=r"(?s)made for development.*do  remit keys new"):
+        rotate_keys(file)
+    assert read_keys(file) == made
     real = new_keys(file)
-    assert not real.development and real.keys != made.keys
+    assert not real.development and made.keys["k1"] not in real.keys.values()
+    assert made.keys["k1"] not in file.read_text(encoding="utf-8")
     with pytest.raises(FileExistsError, match="remit keys rotate"):
         new_keys(file)
     assert read_keys(file) == real
