@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx2
 import pytest
 from click.testing import CliRunner
 
@@ -81,3 +82,41 @@ def test_nothing_of_remit_is_in_such_a_server(name: str) -> None:
     imported |= {alias.name for each in ast.walk(tree) if isinstance(each, ast.Import) for alias in each.names}
     assert not {each for each in imported if each.split(".")[0] == "remit"}
     assert {each for each in imported if each.startswith("tests")} <= {f"tests.servers.{each}" for each in OWN}
+
+
+def ran(*given: str) -> tuple[int, str]:
+    """`remit conformance` with the cases of this source: its status, and what it says."""
+    result = CliRunner().invoke(main, ["conformance", "--cases", str(FOLDER), *given])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.requirement("11.1-conformance-says-what-is-in-the-way")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--control", "http://127.0.0.1:1", "--only", "nope"), "there are no cases in "),
+        (("http://127.0.0.1:1", "--token", "t", "--only", "records"), "there are no cases that any site passes in "),
+        (("http://127.0.0.1:1/remit/page", "--token", "t"), "the server cannot be reached: "),
+        (("nowhere", "--token", "t"), "the server cannot be reached: "),
+        (("http://[", "--token", "t"), "the server cannot be reached: "),
+        (("--control", "http://["), "the server cannot be reached: "),
+        (("http://127.0.0.1:1", "--token", "t\u2026"), "--token is no token: "),
+        (("http://127.0.0.1:1", "--token", "two words"), "--token is no token: "),
+    ],
+)
+def test_what_keeps_the_cases_from_being_run_is_one_line(given: tuple[str, ...], said: str) -> None:
+    status, told = ran(*given)
+    lines = told.splitlines()
+    assert (status, len(lines), lines[-1]) == (2, 2, "1 finding"), told
+    assert said in lines[0]
+
+
+@pytest.mark.requirement("11.1-conformance-says-what-is-in-the-way")
+async def test_a_token_that_a_live_site_does_not_know_is_one_line() -> None:
+    async with controlled(Lists) as control, httpx2.AsyncClient(trust_env=False) as http:
+        made = (await http.post(f"{control}/case", json={"given": Cases(FOLDER).givens["any"]})).json()
+        status, told = await asyncio.to_thread(ran, made["url"], "--token", "made-up")
+        assert (status, told.splitlines()[0]) == (2, "the token is not good at this door: 401"), told
+        status, told = await asyncio.to_thread(ran, made["url"], "--token", made["token"])
+        assert (status, told.splitlines()[-1].endswith("passed, 0 failed")) == (0, True), told

@@ -23,11 +23,13 @@ class Reach:
 
     def opened(self) -> tuple[Session, ...]:
         """The open views, oldest first."""
+        self._let_go()
         only = self.identity.session
         return tuple(s for s in self._views.open_views(self.identity.principal) if only is None or s.id == only)
 
     def chosen(self) -> Chosen:
         """The view the consumer works in now; a chosen view that has closed is told once."""
+        self._let_go()
         return self._views.chosen(self.identity.consumer.key, self.identity.principal, only=self.identity.session)
 
     def looks_at(self) -> Session | None:
@@ -36,16 +38,19 @@ class Reach:
 
     def may_choose(self) -> bool:
         """True while several views are open to this consumer."""
+        self._let_go()
         return self.identity.session is None and len(self._views.open_views(self.identity.principal)) > 1
 
     def choose(self, view_id: str) -> Session | None:
         """Choose a view; None, and no change, when this consumer cannot reach such a view."""
         if self.identity.session not in {None, view_id}:
             return None
+        self._let_go()
         return self._views.choose(self.identity.consumer.key, self.identity.principal, view_id)
 
     def told(self) -> tuple[Mapping[str, object], ...]:
         """The open views as this consumer is told about them; `in_use` says in which one it works."""
+        self._let_go()
         rows = self._views.told(self.identity.principal)
         used = self.looks_at()
         only = self.identity.session
@@ -54,6 +59,12 @@ class Reach:
             for row in rows
             if only in {None, row["view"]}
         )
+
+    def _let_go(self) -> None:
+        """Count no view as open whose person is not signed in any more; its home closes it when it hears (SPEC 4.0)."""
+        for session in self._views.open_views(self.identity.principal):
+            if session.connected and not session.is_its_persons():
+                self._views.disconnect(session)
 
     def follow(self, views_changed: Callable[[], None], hear: Callable[[Session], End]) -> End:
         """Hear that the open views changed, and of each of their surfaces; returns the end of it.

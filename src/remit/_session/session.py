@@ -52,6 +52,11 @@ class Session:
             self.told = False
             self.surface._session(EventType.SESSION_CLOSED, {"view": self.id, "title": self.title})
 
+    def is_its_persons(self) -> bool:
+        """Ask the application whether the person of this view is still signed in; when not, its surface ends."""
+        parts = self.surface._explained()
+        return parts is not None and parts.viewers.here()
+
     def withheld(self, consumer: Consumer, invocation: str | None) -> AgentError:
         """What a door answers in place of what held a secret of its own request; journalled without it (SPEC 11.10)."""
         self.surface._withheld(consumer, invocation, WITHHELD)

@@ -343,7 +343,7 @@ class Surface:
         self._parts.hub.surface_changed()
 
     def _explained(self) -> Wired | None:
-        """The parts that `remit.explain` reads, and nobody else; None once the surface has ended."""
+        """The parts that `remit.explain` and `remit._session` read, nobody else; None once the surface has ended."""
         self._belongs.check_thread()
         return None if self._life.ended else self._parts
 

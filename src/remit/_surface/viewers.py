@@ -50,6 +50,18 @@ class Viewers:
         """(tenant, id) of the one principal of this surface."""
         return self._key
 
+    def here(self) -> bool:
+        """Whether the person is still the one of this surface, asked now; when not, the surface ends (SPEC 4.0).
+
+        A host that cannot say is left to the call that asks it.
+        """
+        source = self._fixed
+        answer = source if isinstance(source, Principal) else self._entered.attempt(source)
+        if answer is None or (isinstance(answer, Principal) and answer.key != self._key):
+            self._gone()
+            return False
+        return True
+
     def of(self, consumer: Consumer) -> Viewer:
         """The consumer's view of the surface now, or a refusal when the person has gone."""
         if self._kept is not None and self._kept.consumer is consumer:

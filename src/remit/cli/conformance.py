@@ -45,9 +45,17 @@ def conformance(
         cases = running.Cases(folder, only)
     except (OSError, ValueError, KeyError) as problem:
         could_not_run([Finding(found=f"the cases in {folder} cannot be read: {problem}")])
+    chosen = [case for case in cases.cases if control is not None or case.given is None]
+    if not chosen:
+        site = "" if control is not None else " that any site passes"
+        could_not_run([Finding(found=f"there are no cases{site} in {folder / 'cases' / f'{only}.json'}")])
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        could_not_run([Finding(found="--token is no token: those are printable ASCII characters, without a space")])
     try:
+        if url is not None and (met := running.in_the_way(url, token)) is not None:
+            could_not_run([Finding(found=met)])
         _tell(running.live(cases, url, token) if control is None else running.controlled(cases, control), verbose)
-    except running.httpx2.HTTPError as problem:
+    except (running.httpx2.HTTPError, running.httpx2.InvalidURL) as problem:
         could_not_run([Finding(found=f"the server cannot be reached: {problem}")])
 
 

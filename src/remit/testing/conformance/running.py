@@ -14,6 +14,7 @@ from remit.testing.conformance.matching import faults, filled
 
 ANY_SITE: Final = "any"
 TIMEOUT_S: Final = 60.0
+JSON: Final[Mapping[str, str]] = {"Content-Type": "application/json"}
 EVENTS: Final = "/events"
 VERBS: Final = ("describe", "invoke", "propose", "handoff")
 RUNS: Final[Mapping[str, Any]] = {"verb": "invoke", "body": {"capability": "view:orders.stage.readRuns"}}
@@ -88,6 +89,18 @@ def controlled(cases: Cases, control: str) -> Iterator[Result]:
             yield _run(case, cases, http, _Site(site["url"], {**site["tokens"], "good": site["token"]}))
 
 
+def in_the_way(url: str, token: str) -> str | None:
+    """Why no case can be run against a live site: nobody answers there, or not to this token; None when one can."""
+    try:
+        with httpx2.Client(timeout=TIMEOUT_S, trust_env=False) as http:
+            answer = http.post(
+                f"{url.rstrip('/')}/describe", content="{}", headers={**JSON, "Authorization": f"Bearer {token}"}
+            )
+    except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
+        return f"the server cannot be reached: {problem}"
+    return "the token is not good at this door: 401" if answer.status_code == httpx2.codes.UNAUTHORIZED else None
+
+
 def live(cases: Cases, url: str, token: str) -> Iterator[Result]:
     """Run the cases that any site has to pass; they change none of its data."""
     with httpx2.Client(timeout=TIMEOUT_S, trust_env=False) as http:
@@ -156,7 +169,7 @@ def _request(step: Mapping[str, Any], site: _Site, answers: list[Any]) -> dict[s
     method, path = step.get("method", "POST"), step.get("path", f"/{step.get('verb', '')}")
     if "listen" in step:
         method, path = "GET", EVENTS
-    headers = {"Content-Type": "application/json", **step.get("headers", {})}
+    headers = {**JSON, **step.get("headers", {})}
     token = step.get("token", "good")
     if token != "none":
         headers["Authorization"] = f"Bearer {site.tokens.get(token, token)}"
