@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from remit._base.text import clean_line
 from remit._contract.authority import COMPILING, Authority
 from remit.compiler.compile import agree, refuse_without_docstrings, stop_at
 from remit.compiler.extract import Extraction, extract
@@ -31,8 +32,13 @@ def compile_app(file: str) -> Authority:
             f"compile_app(file) takes the path of the program, not {type(file).__name__}\n  do  compile_app(__file__)"
         )
     refuse_without_docstrings()
-    path = Path(file).resolve()
-    root, entry = _entry(path)
+    try:
+        path = Path(file).resolve()
+        root, entry = _entry(path)
+        path.exists()  # a name too long, or one no file can have, is an error of the system by now
+    except (OSError, ValueError) as problem:
+        found = f"compile_app cannot look for the program: {clean_line(str(problem), 120)}"
+        raise CompileError([Finding(found=found, write="compile_app(__file__)")]) from problem
     graph = load_graph(root, [entry], [root])
     extraction = extract(graph)
     stop_at(extraction.findings)

@@ -116,3 +116,11 @@ def test_findings_stop_it(write_project: WriteProject) -> None:
     text = COUNTER.replace('type="demo.counter"', 'type="demo." + str("counter")')
     ran = run(write_project(counter=text) / "counter.py")
     assert "counter.py:4  type= is the expression" in ran.stderr
+
+
+@pytest.mark.requirement("3.7-compile-app-is-refused")
+@pytest.mark.parametrize("file", ["x" * 100_000, "\ud800", "a\0b"], ids=["long", "surrogate", "null"])
+def test_what_no_file_can_be_called_is_a_finding(file: str) -> None:
+    with pytest.raises(CompileError, match="compile_app cannot look for the program") as caught:
+        compile_app(file)
+    assert str(caught.value).encode("utf-8")
