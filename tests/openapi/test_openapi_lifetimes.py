@@ -15,6 +15,8 @@ import pytest
 from remit._base.clock import SystemClock
 from remit._model.context import DEADLINE
 from remit.procedures.errors import NotSent
+from remit.procedures.http.address import Origin
+from remit.procedures.http.circuit import Circuits
 from remit.procedures.http.connections import Connection
 from remit.procedures.http.dialing import Tls, dialled
 from remit.procedures.http.sending import Outgoing, Sender
@@ -123,9 +125,9 @@ async def test_a_call_that_is_cancelled_while_it_connects_leaves_no_socket(host:
             for _ in range(moment):
                 await asyncio.sleep(0)
             dialling.cancel()
-            if not (await asyncio.gather(dialling, return_exceptions=True))[0:1] or dialling.cancelled():
-                continue
-            kept.append(dialling.result())
+            await asyncio.wait([dialling])
+            if not dialling.cancelled():
+                kept.append(dialling.result())
         for each in kept:
             each.close()
 
@@ -284,3 +286,20 @@ async def test_certificates_are_read_once_in_a_thread(monkeypatch: pytest.Monkey
     first, second = await asyncio.gather(tls.context(), tls.context())
     assert first is second is await tls.context()
     assert len(threads) == 1 and threads[0] != threading.get_ident()
+
+
+@pytest.mark.requirement("10.4-circuit")
+def test_circuits_are_bounded_and_one_that_is_well_goes_first() -> None:
+    circuits = Circuits(SystemClock(), failures=1, pause_s=9.0, most=2)
+    ill, well, third = (Origin(scheme="http", host=f"{each}.test", port=80) for each in ("ill", "well", "third"))
+    for origin in (ill, well, third):
+        trial = circuits.trial(origin)
+        trial.begin()
+        trial.answered() if origin is well else trial.failed()
+        trial.failed()  # a call counts once
+    for origin in (ill, third):
+        with pytest.raises(NotSent, match="did not answer lately"):
+            circuits.trial(origin)
+    circuits.trial(well).failed()  # one that was not begun does not count
+    circuits.trial(well)
+    assert circuits.status().failures == 1
