@@ -11,6 +11,7 @@ from remit._base.ident import new_id
 from remit._invocation.call import Call, Later
 from remit._invocation.lasting import Lasting
 from remit._invocation.ledger import Entry, Ledger, keeps
+from remit._invocation.runs import Runs
 from remit._model.consumer import ConsumerKey
 from remit._model.outcome import Outcome
 from remit._model.progress import ProgressListener
@@ -37,12 +38,14 @@ class Part:
     """What this phase needs.
 
     `named` gives the invocation id of a consumer's evidence to a retry of that very call; `leave` says that one of
-    those who wait for a call has gone; `lasting` knows the calls of earlier processes, where there are any.
+    those who wait for a call has gone; `runs` holds the flows that wait, `lasting` knows the calls of earlier
+    processes, where there are any.
     """
 
     ledger: Ledger
     named: Named
     leave: Callable[[Call], None]
+    runs: Runs
     lasting: Lasting | None = None
 
 
@@ -122,6 +125,8 @@ def hand_over(call: Call, part: Part) -> Later | None:
     entry = part.ledger.find(call.key, call.invocation_id)
     if entry is not None and entry.fingerprint != call.fingerprint:  # begun while this one asked its policies
         raise Refusal(invocation_conflict())
+    if part.runs.held and _is_another(call, part.runs):
+        raise Refusal(invocation_conflict(), why="a flow waits under this id, and this is another call")
     if entry is None:  # the other call of this id ended without having started: this one is the first
         part.ledger.begin(call)
     if entry is None or entry.call is call:
@@ -137,6 +142,14 @@ def hand_over(call: Call, part: Part) -> Later | None:
     assert entry.call is not None
     call.joined = True
     return partial(_join, entry.call, part, tuple(call.told))
+
+
+def _is_another(call: Call, runs: Runs) -> bool:
+    """Whether a flow waits under this id that another call began; evidence is held against what it is for."""
+    if call.request.confirmation is not None or call.carries is not None or call.step_of is not None:
+        return False
+    run = runs.waits(call.key, call.invocation_id)
+    return run is not None and run.fingerprint != call.fingerprint
 
 
 async def _earlier(call: Call, ledger: Ledger, lasting: Lasting) -> None:

@@ -81,7 +81,7 @@ class Pipeline:
         self._threads = parts.execute.threads
         self._settle = parts.settle
         self._running: dict[Call, None] = {}
-        ledger = identity.Part(parts.ledger, parts.named, self.leave, parts.dispatch.lasting)
+        ledger = identity.Part(parts.ledger, parts.named, self.leave, self._flows, parts.dispatch.lasting)
         self._steps: Sequence[Step] = (
             (envelope.accept, parts.envelope),
             (identity.look_up, ledger),

@@ -90,6 +90,10 @@ class Runs:
         """The runs that wait for this handoff or request; there may be several, whose steps are the same."""
         return [run for run in self._waiting.values() if run.pause is not None and id in run.pause.waits_for]
 
+    def waits(self, key: ConsumerKey, invocation_id: str) -> Run | None:
+        """The run of this invocation that waits for a person."""
+        return next((run for run in self._waiting.values() if run.is_of(key, invocation_id)), None)
+
     def holds(self, key: ConsumerKey, invocation_id: str | None) -> bool:
         """Whether a run that this call began waits, or has ended without a caller."""
         held = (*self._waiting.values(), *(run for _, run in self._finished.items()))

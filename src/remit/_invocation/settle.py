@@ -15,6 +15,8 @@ from remit._invocation.call import Call, Later
 from remit._invocation.lasting import Lasting
 from remit._invocation.ledger import Ledger, keeps
 from remit._invocation.redaction import Kept, RedactorFailed, payload_of, redact_later, redacted
+from remit._invocation.run import Run
+from remit._invocation.runs import Runs
 from remit._journal.audit import AuditLog, AuditType, Durations
 from remit._journal.hub import EventHub
 from remit._model.consumer import Consumer
@@ -23,7 +25,6 @@ from remit._model.event import EventType
 from remit._model.ids import MAX_ID
 from remit._model.outcome import Failed, Ok, Outcome
 from remit._model.payload import Payload, PayloadPart, PayloadReader
-from remit._model.steps import StepsDone
 from remit._registry.entered import Entered, Raised
 from remit._registry.viewer import Viewer
 from remit._schema.derive import OutputRefused
@@ -36,7 +37,8 @@ class Part:
 
     `version` gives the version of a consumer that has been seen, recomputed only if something moved; `known_version`
     the last one of a consumer that was refused before anything was looked at. `settled` tells the broker what came of
-    a spent request; `errand` runs what no call waits for; `lasting` keeps how calls ended that must not run twice.
+    a spent request; `errand` runs what no call waits for; `lasting` keeps how calls ended that must not run twice;
+    `runs` holds the flows that wait.
     """
 
     clock: Clock
@@ -49,6 +51,7 @@ class Part:
     settled: Callable[[RequestRecord, Happened], None]
     contract_hash: str
     entered: Entered
+    runs: Runs
     errand: Callable[[Coroutine[Any, Any, None]], None]
     lasting: Lasting | None = None
 
@@ -132,12 +135,13 @@ def close(call: Call, error: AgentError | None, part: Part, reason: Reason) -> N
     """Fix the outcome and write it everywhere, once."""
     viewer = call.viewer
     version = part.known_version(call.consumer) if viewer is None else part.version(viewer)
-    call.outcome = _outcome(call, error, version)
+    run = _run(call, part)
+    call.outcome = _outcome(call, error, version, run)
     bound = call.bound
     reads = bound is not None and bound.plan.descriptor.effect.reads_only
     stored = call.running and not reads and (error is None or MATRIX[error.code].stored)
     part.ledger.end(call, stored=stored, keep=stored and keeps(call), size=len(call.output_bytes))
-    happened = _happened(call, error)
+    happened = _happened(run, error)
     evidence = _spent(call)
     if evidence is not None:
         part.settled(evidence, happened)
@@ -207,13 +211,13 @@ def late(call: Call, error: AgentError | None, part: Part, cause: BaseException 
         code=None if error is None else error.code,
         why="the call had been answered before",
         durations=Durations(execution=call.execution_s),
-        outcome=_happened(call, error),
+        outcome=_happened(call.run, error),
         contract_hash=part.contract_hash,
         cause=cause,
     )
 
 
-def _outcome(call: Call, error: AgentError | None, version: str) -> Outcome:
+def _outcome(call: Call, error: AgentError | None, version: str, run: Run | None) -> Outcome:
     changed = call.viewer is not None and version != call.version_before
     capability = call.request.capability_id
     if error is None:
@@ -224,15 +228,16 @@ def _outcome(call: Call, error: AgentError | None, version: str) -> Outcome:
             surface_version=version,
             surface_changed=changed,
             untrusted=call.live.plan.descriptor.untrusted,
-            steps=_steps(call),
+            steps=None if run is None else run.count,
         )
+    unbegun = run is not None and not run.done and error.code is ErrorCode.INVOCATION_CONFLICT
     return Failed(
         invocation_id=call.invocation_id,
         capability_id=capability,
         error=error,
         surface_version=version,
         surface_changed=changed,
-        steps=_steps(call),
+        steps=None if run is None or unbegun else run.count,
     )
 
 
@@ -243,12 +248,21 @@ def _spent(call: Call) -> RequestRecord | None:
     return call.evidence if call.spent else None
 
 
-def _steps(call: Call) -> StepsDone | None:
-    return call.run.count if call.run is not None and call.run.begun else None
+def _run(call: Call, part: Part) -> Run | None:
+    """The run of a flow that an answer is about: the one it carried, or the one that waits under its invocation id.
+
+    A call that was refused before it took up its run says all the same what that has done.
+    """
+    if call.run is not None:
+        return call.run if call.run.begun else None
+    if call.bound is None or call.bound.plan.flow is None or not part.runs.held:
+        return None
+    run = part.runs.waits(call.key, call.invocation_id)
+    return run if run is not None and run.fingerprint == call.fingerprint else None
 
 
-def _happened(call: Call, error: AgentError | None) -> Happened:
-    if error is None or (call.run is not None and call.run.acted and "outcome" not in error.details):
+def _happened(run: Run | None, error: AgentError | None) -> Happened:
+    if error is None or (run is not None and run.acted and "outcome" not in error.details):
         return Happened.DONE
     told = error.details.get("outcome")
     return Happened(told) if isinstance(told, str) else Happened.NONE

@@ -270,6 +270,7 @@ class _Joined:
                 settled=self._settled,
                 contract_hash=contract_hash,
                 entered=self.entered,
+                runs=runs,
                 errand=self.errands.run,
                 lasting=lasting,
             ),
