@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Self
 
 from remit._base.boundary import NotJson, TooLarge, take
 from remit._model.answers import DETAIL_BYTES
@@ -62,9 +62,14 @@ class NoAnswer(BackendError):
     `within_s` is the limit of the catalogue that ended it, None where something else did.
     """
 
-    def __init__(self, status: int, message: str = "", *, within_s: float | None = None) -> None:
-        super().__init__(status, message)
-        self.within_s: float | None = within_s
+    within_s: float | None = None
+
+    @classmethod
+    def too_late(cls, status: int, message: str, within_s: float) -> Self:
+        """One that this limit has ended."""
+        error = cls(status, message)
+        error.within_s = within_s
+        return error
 
 
 class WronglyRaised(BackendError, TypeError, ValueError):

@@ -243,7 +243,7 @@ def _no_answer(problem: Exception, origin: Origin, within_s: float) -> BackendEr
 
 
 def _too_late(origin: Origin, within_s: float) -> BackendError:
-    return NoAnswer(_TIMED_OUT, f"no answer from {origin} in time", within_s=within_s)
+    return NoAnswer.too_late(_TIMED_OUT, f"no answer from {origin} in time", within_s)
 
 
 class _Raw(httpx2.AsyncByteStream):
