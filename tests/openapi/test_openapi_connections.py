@@ -349,6 +349,19 @@ def certificate(folder: Path) -> ssl.SSLContext:
     return context
 
 
+@pytest.mark.requirement("10.4-why-nothing-was-answered")
+async def test_the_journal_says_what_kept_a_connection_from_coming_about() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # bound and not listening: refused
+        for url, why in (
+            (f"http://127.0.0.1:{nobody.getsockname()[1]}", "it was refused"),
+            (f"http://{'a' * 70}.test", "its name cannot be looked up"),
+        ):
+            async with surface_over(catalogue_of(url)) as surface:
+                failed(await surface.connect(AGENT).call("domain:write", {}), "EXECUTION_FAILED")
+                assert journal(surface)[-1].why == f"nothing was sent: no connection to {url}: {why}"
+
+
 @pytest.mark.requirement("10.4-no-answer")
 async def test_over_tls_only_a_backend_that_somebody_vouches_for_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -358,7 +371,9 @@ async def test_over_tls_only_a_backend_that_somebody_vouches_for_is_asked(
         async with surface_over(catalogue_of(url)) as surface:
             error = failed(await surface.connect(AGENT).call("domain:write", {}), "EXECUTION_FAILED")
             assert error.details["outcome"] == "none"
-            assert journal(surface)[-1].why == f"nothing was sent: no connection to {url}"
+            assert str(journal(surface)[-1].why).startswith(
+                f"nothing was sent: no connection to {url}: its certificate is not accepted ("
+            )
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         async with surface_over(catalogue_of(url)) as surface:
             agent = surface.connect(AGENT)

@@ -5,8 +5,11 @@ that reads, and only to the same origin.
 """
 
 import asyncio
+import errno
 import hashlib
 import os
+import socket
+import ssl
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
@@ -18,6 +21,7 @@ import httpx2
 
 from remit._base.boundary import TooLarge
 from remit._base.clock import Clock
+from remit._base.text import clean_line
 from remit.procedures.errors import BackendError, NoAnswer, NotSent
 from remit.procedures.http.address import PORTS, Origin, origin_of
 from remit.procedures.http.connections import (
@@ -33,6 +37,7 @@ from remit.procedures.http.connections import (
     nothing,
 )
 from remit.procedures.http.dialing import Tls
+from remit.procedures.http.encoded import codings_of, decoded
 from remit.procedures.http.in_process import App, InProcess
 
 MAX_ANSWER: Final = 1024 * 1024
@@ -46,6 +51,7 @@ _TOO_MANY: Final = 429
 _UNAVAILABLE: Final = 503
 _BAD_GATEWAY: Final = 502
 _TIMED_OUT: Final = 504
+_LINE: Final = 120
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 Headers: TypeAlias = Heads
@@ -226,7 +232,7 @@ class Sender:
         return held.digest()
 
 
-_LOST: Final = (Unreached, Broken, TooLate, httpx2.DecodingError)
+_LOST: Final = (Unreached, Broken, TooLate)
 
 
 def _no_answer(problem: Exception, origin: Origin, within_s: float) -> BackendError:
@@ -235,32 +241,40 @@ def _no_answer(problem: Exception, origin: Origin, within_s: float) -> BackendEr
         case Full():
             return NotSent(_TOO_MANY, str(problem), retry_after=_AGAIN_S)
         case Unreached():
-            return NotSent(_UNAVAILABLE, f"no connection to {origin}", retry_after=_AGAIN_S)
+            return NotSent(_UNAVAILABLE, f"no connection to {origin}{_kept_by(problem)}", retry_after=_AGAIN_S)
         case TooLate():
             return _too_late(origin, within_s)
         case _:
             return NoAnswer(_BAD_GATEWAY, f"the answer of {origin} broke off")
 
 
+def _kept_by(problem: Unreached) -> str:
+    """What kept a connection from coming about, in words of remit's own."""
+    match problem.__cause__:
+        case ssl.SSLCertVerificationError() as cause:
+            return f": its certificate is not accepted ({clean_line(cause.verify_message, _LINE)})"
+        case ssl.SSLError():
+            return ": it does not speak TLS as was meant"
+        case socket.gaierror() | UnicodeError():
+            return ": its name cannot be looked up"
+        case TimeoutError():
+            return f": {problem}" if str(problem) else ": it did not come about in time"
+        case ConnectionRefusedError():
+            return ": it was refused"
+        case OSError() as cause if f"[Errno {errno.ECONNREFUSED}]" in str(cause):  # of several addresses, or all
+            return ": it was refused"
+        case _:  # a header that cannot be written, for one, and what it holds is nobody's to read
+            return ""
+
+
 def _too_late(origin: Origin, within_s: float) -> BackendError:
     return NoAnswer.too_late(_TIMED_OUT, f"no answer from {origin} in time", within_s)
 
 
-class _Raw(httpx2.AsyncByteStream):
-    """A body that is still encoded."""
-
-    def __init__(self, chunks: AsyncGenerator[bytes]) -> None:
-        self._chunks = chunks
-
-    def __aiter__(self) -> AsyncGenerator[bytes]:
-        return self._chunks
-
-
 def _decoded(reply: Reply, headers: httpx2.Headers) -> AsyncGenerator[bytes]:
     """The body as it comes; only one that was encoded, which was not asked for, has to be decoded."""
-    if "content-encoding" not in headers:
-        return reply.chunks
-    return httpx2.Response(reply.status, headers=headers, stream=_Raw(reply.chunks)).aiter_bytes()
+    codings = codings_of(headers.get("content-encoding", ""))
+    return decoded(reply.chunks, codings) if codings else reply.chunks
 
 
 async def whole(chunks: AsyncIterator[bytes]) -> bytes:

@@ -15,6 +15,7 @@ from remit._schema.validate import Validator
 from remit.errors import DefinitionError, Issue
 from remit.procedures.errors import BackendError
 from remit.procedures.http.answer import seconds_of
+from remit.procedures.http.encoded import codings_of
 from remit.procedures.http.sending import Received
 from remit.procedures.openapi.document import Document, Node
 from remit.procedures.openapi.fields import Slot
@@ -182,6 +183,8 @@ def parsed(data: bytes) -> Json:
 
 
 def _text(received: Received) -> str:
+    if codings_of(received.headers.get("content-encoding", "")) is None:
+        raise NotJson("the answer is encoded in a way that was not asked for")
     charset = "utf-8"
     for part in received.headers.get("content-type", "").split(";")[1:]:
         key, _, value = part.partition("=")
