@@ -27,6 +27,7 @@ from remit.errors import Refusal, handoff_required, rate_limited
 
 MILLISECONDS: Final = 1_000
 SOONEST_S: Final = 0.001
+BY_THE_PERSON: Final = (HandoffStatus.COMPLETED, HandoffStatus.DECLINED)
 ENDED: Final = 320
 """How many that have ended are kept for those who ask what became of them."""
 
@@ -74,6 +75,7 @@ class HandoffRecord:
     status: HandoffStatus = HandoffStatus.PENDING
     decided_by: str | None = None
     data: bytes = b"null"
+    taken_over: bool = False
 
     @property
     def url(self) -> str:
@@ -219,6 +221,14 @@ class HandoffDesk:
         now = self._clock.monotonic()
         open_ = (record for record in self._open.values() if record.ends_at > now)
         return next((record for record in open_ if record.asked.same == asked.same), None)
+
+    def ended_for(self, asked: Handing) -> str | None:
+        """One of an earlier process that the person ended for the same call under the same invocation id."""
+        for id, record in self._ended.items():
+            same = record.asked.invocation == asked.invocation and record.asked.same == asked.same
+            if same and record.taken_over and record.status in BY_THE_PERSON:
+                return id
+        return None
 
     def find(self, id: object) -> HandoffRecord | None:
         """One by its id, whether it is open or has ended a short while ago."""

@@ -68,6 +68,7 @@ def record_of(row: HandoffRow, plan: Plan, surface_id: str, clock: Clock) -> Han
         expires,
         clock.monotonic() + (expires - clock.now()).total_seconds(),
         status=HandoffStatus(row.status),
+        taken_over=True,
     )
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from remit._base.boundary import loads
+from remit._base.boundary import Json, loads
 from remit._base.clock import Clock
+from remit._base.limits import Limits
+from remit._confirmation.handoff import BY_THE_PERSON, Handing
 from remit._confirmation.handoff_rows import text_of
 from remit._contract.handed import Recorded
 from remit._model.consumer import ConsumerKey
@@ -21,6 +23,8 @@ class Past:
     store: HandoffStore
     owner: tuple[str | None, str]
     clock: Clock
+    limits: Limits
+    surface_id: str
     of: Callable[[str], Recorded | None]
 
     def find(self, id: object, key: ConsumerKey) -> tuple[HandoffRow, Recorded] | None:
@@ -28,6 +32,22 @@ class Past:
         row = next((row for row in self.store.list(*self.owner, text_of(key)) if row.id == id), None)
         recorded = None if row is None else self.of(row.capability)
         return None if row is None or recorded is None else (row, recorded)
+
+    def ended_for(self, asked: Handing) -> str | None:
+        """The handoff that the person ended for the same call under the same invocation id, while a flow waits."""
+        since = self.clock.now() - timedelta(seconds=self.limits.replay_s)
+        for row in self.store.list(*self.owner, text_of(asked.consumer.key)):
+            wanted = (asked.invocation, asked.plan.id, asked.instance, asked.digest)
+            same = (row.invocation, row.capability, row.instance, row.digest) == wanted
+            same = same and row.surface_id != self.surface_id  # else its flow heard of it
+            if same and HandoffStatus(row.status) in BY_THE_PERSON and datetime.fromisoformat(row.expires_at) > since:
+                return row.id
+        return None
+
+    def stands(self, id: str, key: ConsumerKey) -> tuple[HandoffStatus, Json] | None:
+        """How one stands, and what was told when it was completed."""
+        found = self.find(id, key)
+        return None if found is None else (self._status(found[0]), loads(found[0].data.encode()))
 
     def state(self, row: HandoffRow, recorded: Recorded) -> HandoffState:
         """How it stands, for its consumer."""

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from remit._base.boundary import loads
 from remit._confirmation.broker import Broker
 from remit._confirmation.handoff import HandoffDesk
+from remit._confirmation.past import Past
 from remit._invocation.call import Call
 from remit._invocation.run import Beginning, Run
 from remit._invocation.runs import Runs
 from remit._journal.audit import AuditLog, AuditType
+from remit._model.consumer import ConsumerKey
 from remit._model.handoff_view import HandoffStatus
 from remit.errors import ErrorCode, Happened, Refusal, cancelled
 
@@ -21,6 +23,7 @@ class Part:
     runs: Runs
     broker: Broker
     desk: HandoffDesk
+    past: Past
 
 
 def take_up(call: Call, part: Part) -> None:
@@ -38,7 +41,7 @@ def take_up(call: Call, part: Part) -> None:
         spoken = part.broker.of_a_step(call.request.confirmation, call.key)
         if spoken is not None:
             raise Refusal(spoken, why="evidence for a step of a flow that does not wait any more")
-    call.run = found or Run(_beginning(call), handed_by(part.desk), part.runs.paused)
+    call.run = found or Run(_beginning(call), handed_by(part.desk, part.past, call.key), part.runs.paused)
 
 
 def _beginning(call: Call) -> Beginning:
@@ -52,12 +55,12 @@ def _beginning(call: Call) -> Beginning:
     )
 
 
-def handed_by(desk: HandoffDesk) -> Callable[[str], tuple[HandoffStatus, object] | None]:
-    """How the handoffs of a desk stand."""
+def handed_by(desk: HandoffDesk, past: Past, key: ConsumerKey) -> Callable[[str], tuple[HandoffStatus, object] | None]:
+    """How the handoffs of a consumer stand, at a desk or from before."""
 
     def stands(id: str) -> tuple[HandoffStatus, object] | None:
         record = desk.find(id)
-        return None if record is None else (record.status, loads(record.data))
+        return past.stands(id, key) if record is None else (record.status, loads(record.data))
 
     return stands
 

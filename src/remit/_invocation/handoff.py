@@ -42,8 +42,23 @@ class Known:
 
 def stop(call: Call, part: Part) -> None:
     """Open the handoff, or find the open one for the same call; either way the call ends here."""
-    if call.live.plan.handing is not None:
-        raise part.desk.ask(_asked(call, part)).required()
+    if call.live.plan.handing is None:
+        return
+    asked = _asked(call, part)
+    ended = None if call.step_of is None else _of_this_step(asked, part)
+    raise part.desk.ask(asked).required() if ended is None else ended
+
+
+def _of_this_step(asked: Handing, part: Part) -> Refusal | None:
+    """The handoff that the person has ended for this very step, before the process ended in which it was asked for.
+
+    No caller can give the id of a step. The flow asks how the handoff stands, and goes on with what came of it.
+    """
+    id = part.desk.ended_for(asked) or part.past.ended_for(asked)
+    if id is None:
+        return None
+    reason = asked.plan.descriptor.handoff or ""
+    return Refusal(handoff_required(id, reason=reason, url=f"{asked.path}?handoff={id}", expires_at=""))
 
 
 def would_stop(call: Call, part: Known) -> None:

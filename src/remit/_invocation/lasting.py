@@ -52,9 +52,19 @@ class Lasting:
                 kid=self.keys.active,
                 fingerprint=self._fingerprint(call, self.keys.active),
                 started_at=now.isoformat(),
-                until=(now + timedelta(seconds=self.limits.replay_s)).isoformat(),
+                until=(now + timedelta(seconds=self._kept_s(call))).isoformat(),
             )
         )
+
+    def _kept_s(self, call: Call) -> float:
+        """A step is known as long as its flow may wait for persons, at each of its steps."""
+        flow, limits = None if call.step_of is None else call.step_of.bound.plan.flow, self.limits
+        if flow is None:
+            return limits.replay_s
+        longest = max(
+            [limits.decide_s + limits.spend_s, limits.handoff_s, *(step.spend_s or 0.0 for step in flow.steps)]
+        )
+        return limits.replay_s + len(flow.steps) * (longest + limits.replay_s)
 
     async def settled(self, call: Call, *, stored: bool) -> None:
         """Keep how it ended; what is not stored has not run, and may be tried again."""

@@ -299,8 +299,8 @@ class Run:
             pause = _pause(outcome.error)
             if pause is None:
                 raise self._fail(plan, outcome.error)
-            await self._waits(pause)
             if pause.handoff is None:
+                await self._waits(pause)
                 request = replace(request, confirmation=pause.confirmation)
                 continue
             while (stands := self._handed(pause.handoff)) is not None and stands[0] is HandoffStatus.PENDING:

@@ -221,7 +221,7 @@ class _Joined:
         clock, limits = self.given.clock, self.given.limits
         contract_hash = self.given.authority.hash
         ledger, lasting = Ledger(limits, clock), self._lasting()
-        desk = self._desk()
+        desk, past = self._desk(), self._past()
         runs = Runs(limits, clock, flow.dropping(self.audit, contract_hash))
         return Parts(
             envelope=envelope.Part(limits),
@@ -239,8 +239,8 @@ class _Joined:
             ),
             authorize=authorize.Part(clock, self._network()),
             effective_input=effective_input.Part(self.entered, limits, self.probing.missed_record),
-            handoff=handoff.Part(desk, self._past(), self._secret(b"remit: handoffs"), contract_hash),
-            flow=flow.Part(runs, self.broker, desk),
+            handoff=handoff.Part(desk, past, self._secret(b"remit: handoffs"), contract_hash),
+            flow=flow.Part(runs, self.broker, desk, past),
             review=review.Part(clock),
             precondition=precondition.Part(self.entered),
             confirm=confirm.Part(self.broker, self.entered, self.surface_id, contract_hash, limits),
@@ -291,7 +291,14 @@ class _Joined:
 
     def _past(self) -> Past:
         given, owner = self.given, self.viewers.principal_key
-        return Past(store=given.store.handoffs, owner=owner, clock=given.clock, of=given.authority.handoff)
+        return Past(
+            store=given.store.handoffs,
+            owner=owner,
+            clock=given.clock,
+            limits=given.limits,
+            surface_id=self.surface_id,
+            of=given.authority.handoff,
+        )
 
     def ahead(self, parts: Parts) -> Ahead:
         """The parts of a look ahead: the same, and where one of them could charge or keep, one that cannot."""
