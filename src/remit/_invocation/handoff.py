@@ -42,11 +42,14 @@ class Known:
 
 def stop(call: Call, part: Part) -> None:
     """Open the handoff, or find the open one for the same call; either way the call ends here."""
-    if call.live.plan.handing is None:
-        return
+    if call.live.plan.handing is not None:
+        raise _required(call, part)
+
+
+def _required(call: Call, part: Part) -> Refusal:
     asked = _asked(call, part)
     ended = None if call.step_of is None else _of_this_step(asked, part)
-    raise part.desk.ask(asked).required() if ended is None else ended
+    return part.desk.ask(asked).required() if ended is None else ended
 
 
 def _of_this_step(asked: Handing, part: Part) -> Refusal | None:
