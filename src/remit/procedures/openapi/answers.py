@@ -117,7 +117,10 @@ def read_answers(document: Document, operation: Node, names: Names, *, checked: 
 
 def _output(document: Document, responses: list[Node], subject: str) -> Mapping[str, Json] | None:
     """The schema of a success; the same words mean the same all over a document, so they are read once."""
-    words = orjson.dumps([response.get("content") for response in responses])
+    try:
+        words = orjson.dumps([response.get("content") for response in responses])
+    except orjson.JSONEncodeError:
+        raise OperationRefused("its answers are nested too deep") from None
     if words not in document.outputs:
         document.outputs[words] = _read_output(document, responses, subject)
     return document.outputs[words]

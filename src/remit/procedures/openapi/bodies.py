@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from remit._base.boundary import Json, canonical
 from remit.procedures.openapi.document import Document, Node
-from remit.procedures.openapi.parameters import Parameter, Shape, styled
+from remit.procedures.openapi.parameters import Parameter, Shape, named_fields, styled
 from remit.procedures.openapi.refusal import OperationRefused, ValueRefused
 from remit.procedures.openapi.schemas import Converter, without_null
 from remit.procedures.openapi.wire import query_pairs, text_of
@@ -102,7 +102,7 @@ def fields_of(schema: Node, required: bool, converter: Converter) -> tuple[str, 
 
 def _object(schema: Node, converter: Converter) -> Node:
     plain = converter.plain(schema)
-    if plain.get("type") != "object" or not plain.get("properties") or plain.get("additionalProperties"):
+    if plain.get("type") != "object" or not named_fields(plain) or plain.get("additionalProperties"):
         raise OperationRefused("a form that is no object of named fields")
     return plain
 
@@ -121,7 +121,7 @@ def _text(fields: Mapping[str, str], value: Json) -> tuple[str, bytes]:
 
 def _form(schema: Node, encoding: Node, converter: Converter) -> Write:
     parameters: dict[str, Parameter] = {}
-    for name, child in cast("dict[str, Node]", schema["properties"]).items():
+    for name, child in named_fields(schema).items():
         said = cast(Node, encoding.get(name, {}))
         if "contentType" in said or "headers" in said:
             raise OperationRefused(f"the form field {name[:64]!r} has an encoding of its own")

@@ -107,18 +107,22 @@ class OpenAPI(HttpCatalogue[OpenAPIOperation]):
     def tried(self, request: str) -> OpenAPIOperation:
         """The operation as it would be listed; DefinitionError with the reason when it could not be."""
         try:
-            return build(
-                self._document, TRIED, Operation(request, effect="destructive", description=TRIED), self._build
-            )
+            return self._built(TRIED, Operation(request, effect="destructive", description=TRIED))
         except OperationRefused as refused:
             raise cannot_list(request, refused, self._build.place) from None
 
     def _list(self, name: str, said: Operation) -> None:
         try:
-            self._operations[name] = build(self._document, name, said, self._build)
+            self._operations[name] = self._built(name, said)
         except OperationRefused as refused:
             self._refused[name] = str(refused)
         self._requests[name] = said.request
+
+    def _built(self, name: str, said: Operation) -> OpenAPIOperation:
+        try:
+            return build(self._document, name, said, self._build)
+        except RecursionError:
+            raise OperationRefused("it is nested too deep") from None
 
 
 def _app_of(source: object) -> App | None:

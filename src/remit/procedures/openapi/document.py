@@ -1,5 +1,6 @@
 """One OpenAPI document: where it comes from, its version, and what its local references point at (SPEC 10.1, 10.6)."""
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ _DIALECTS: Final = (
     "https://spec.openapis.org/oas/3.1/dialect/base",
 )
 _MAX_HOPS: Final = 32
+_INDEX: Final = re.compile(r"[0-9]{1,9}")
 _MARK: Final = b"\xef\xbb\xbf"
 _SAME: Final = "write what JSON could say, and nothing else"
 
@@ -53,7 +55,7 @@ class Document:
             key = unescaped(step)
             if isinstance(here, dict) and key in here:
                 here = here[key]
-            elif isinstance(here, list) and key.isdecimal() and int(key) < len(here):
+            elif isinstance(here, list) and _INDEX.fullmatch(key) and int(key) < len(here):
                 here = here[int(key)]
             else:
                 raise OperationRefused(f"it refers to what the document does not have: {reference[:80]!r}")
@@ -119,7 +121,7 @@ def _dumped(value: object, place: str) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError as problem:
-        raise _wrong(place, "is not JSON", "give the document as JSON") from problem
+        raise _wrong(place, "is not JSON, or is nested too deep", "give the document as JSON") from problem
 
 
 def _file(path: Path, name: str) -> bytes:

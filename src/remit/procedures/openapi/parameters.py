@@ -91,7 +91,7 @@ def styled(name: str, place: str, schema: Node, converter: Converter, said: Node
         as_json=False,
         required=said.get("required") is True,
         shape=shape,
-        keys=tuple(cast("dict[str, Json]", schema.get("properties", {}))),
+        keys=tuple(named_fields(schema)),
         schema=schema,
     )
 
@@ -164,7 +164,7 @@ def _shape(schema: Node, converter: Converter) -> Shape:
             raise OperationRefused("an array of something else than plain values")
         return Shape.ARRAY
     if kinds == {"object"}:
-        children = cast("dict[str, Node]", schema.get("properties", {}))
+        children = named_fields(schema)
         if schema.get("additionalProperties") not in (None, False) or not children:
             raise OperationRefused("an object whose fields are not all named")
         for name, child in children.items():
@@ -174,6 +174,14 @@ def _shape(schema: Node, converter: Converter) -> Shape:
     if _is_scalar(schema, converter):
         return Shape.SCALAR
     raise OperationRefused("a value of no type, or of several that cannot be told apart")
+
+
+def named_fields(schema: Node) -> dict[str, Node]:
+    """The named fields of an object's schema; OperationRefused where something else stands in their place."""
+    fields = schema.get("properties", {})
+    if not isinstance(fields, dict) or not all(isinstance(each, dict) for each in fields.values()):
+        raise OperationRefused("its `properties` are no schemas by name")
+    return cast("dict[str, Node]", fields)
 
 
 def _is_scalar(schema: Node, converter: Converter) -> bool:

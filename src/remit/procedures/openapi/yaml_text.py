@@ -93,7 +93,10 @@ class _Reader:
         if text in _WORDS:
             return _WORDS[text]
         if _NUMBER.fullmatch(text):
-            number: Json = orjson.loads(text)
+            try:
+                number: Json = orjson.loads(text)
+            except orjson.JSONDecodeError:
+                raise _at(node, "is a number that JSON cannot hold") from None
             return number
         return text
 
