@@ -1003,8 +1003,8 @@ TABLE = (
     edit(
         "a capability is added",
         "    label = reference",
-        '    @action\n    def wipe(self) -> None:\n        """Wipe."""\n\n    label = reference',
-        "view:devices.table.wipe capability",
+        '    @action\n    def fold(self) -> None:\n        """Fold."""\n\n    label = reference',
+        "view:devices.table.fold capability",
         WIDENING,
     ),
     edit(

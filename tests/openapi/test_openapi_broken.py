@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from remit import DefinitionError
+from remit._base.boundary import NotJson
 from remit.procedures.openapi import OpenAPI, Operation
+from remit.procedures.openapi.answers import parsed
 
 GOOD: dict[str, Any] = {"responses": {"200": {"description": "ok"}}}
 
@@ -83,3 +85,10 @@ def test_a_number_that_json_cannot_hold_is_refused_with_its_line(tmp_path: Path)
     file.write_text("openapi: 3.1.0\ninfo: {title: t, version: '1'}\nx-most: 1e400\npaths: {}\n", encoding="utf-8")
     with pytest.raises(DefinitionError, match="a number that JSON cannot hold"):
         OpenAPI(file, base_url="http://127.0.0.1:9", expose={})
+
+
+@pytest.mark.requirement("10.6-refused-when-built")
+def test_a_mark_of_byte_order_before_an_answer_says_nothing() -> None:
+    assert parsed(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+    with pytest.raises(NotJson):
+        parsed(b'\xef\xbb\xbf\xef\xbb\xbf{"a": 1}')

@@ -239,7 +239,7 @@ class Procedures(Catalogue):
 
     def _list(self, function: FunctionT, name: str, effect: str, written: _Written) -> None:
         place = _place(function)
-        subject = check_domain_id(f"domain:{name}", place=place)
+        subject = check_domain_id(f"domain:{name}" if isinstance(name, str) else name, place=place)
         if not inspect.iscoroutinefunction(function):
             raise wrong(subject, "a procedure is awaited", place, "write `async def`")
         if name in self._operations:

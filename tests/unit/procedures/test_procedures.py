@@ -203,6 +203,8 @@ async def silent() -> None: ...
         (silent, "x", {}, "has no description"),
         (good, "", {}, "a reference names `domain:<path>`"),
         (good, "x\n", {}, "a reference names `domain:<path>`"),
+        (good, 5, {}, "a reference names `domain:<path>`"),
+        (good, None, {}, "a reference names `domain:<path>`"),
         (good, "x", {"effect": "local-state"}, "'local-state' is no effect of a backend operation"),
         (good, "x", {"confirmation": "maybe"}, "confirmation='maybe' is no level"),
         (good, "x", {"effect": "destructive", "confirmation": "optional"}, "is below the default 'required'"),
@@ -211,7 +213,7 @@ async def silent() -> None: ...
         (good, "x", {"description": "a" * 301}, "description has 301 characters"),
     ],
 )
-def test_a_listing_that_cannot_stand_says_why(function: Any, name: str, options: dict[str, Any], text: str) -> None:
+def test_a_listing_that_cannot_stand_says_why(function: Any, name: Any, options: dict[str, Any], text: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         Procedures().operation(name, **{"effect": "server-mutation", **options})(function)
     assert text in str(caught.value)

@@ -99,6 +99,11 @@ class BridgePage:
         self._checked_at = 0.0
 
     @property
+    def there(self) -> bool:
+        """True while a socket is its own."""
+        return self.outbox is not None
+
+    @property
     def port(self) -> ViewPort:
         """Its view."""
         if self._port is None:

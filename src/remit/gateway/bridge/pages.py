@@ -9,13 +9,13 @@ from starlette.requests import Request
 
 from remit._model.consumer import Principal
 from remit._model.request_view import CancelCause
+from remit._session.open_pages import OpenPages
 from remit._session.port import GatewayPort, SignIns
 from remit.gateway.bridge.listed import Listed
 from remit.gateway.bridge.messages import Hello
 from remit.gateway.bridge.page import BridgePage, Outbox
 
 _LOG: Final = logging.getLogger("remit.gateway.bridge")
-PrincipalKey = tuple[str | None, str]
 
 
 class Pages:
@@ -30,8 +30,7 @@ class Pages:
         self.sign_in = sign_in
         self._host = host
         self._listed = listed
-        self._pages: dict[str, BridgePage] = {}
-        self._of: dict[PrincipalKey, dict[str, BridgePage]] = {}
+        self._pages: OpenPages[BridgePage] = OpenPages(gateway.limits.views_per_principal, self.close)
 
     def enter(self, hello: Hello, request: Request, person: Principal) -> tuple[BridgePage, Outbox] | None:
         """The page that a socket belongs to: the one it names, if it is this person's, else a new one.
@@ -44,11 +43,7 @@ class Pages:
         if page is None:
             return None
         page.stop_waiting()
-        for other in tuple(self._of.get(page.owner, {}).values()):
-            # The same tab shows another page now, so nobody can see the old one any more.
-            if other is not page and hello.tab is not None and other.tab == hello.tab:
-                self.close(other, CancelCause.VIEW_RELOADED)
-        page.tab = hello.tab if hello.tab is not None else page.tab
+        self._pages.shown_in(page, hello.tab)
         outbox = page.connected(request, person, self.gateway.clock.monotonic())
         self.goes_to(page, hello.route, hello.title)
         self.gateway.connected(page.port.id, tab=page.tab)
@@ -73,16 +68,12 @@ class Pages:
         if page.closed:
             return
         page.close()
-        self._pages.pop(page.id, None)
-        own = self._of.get(page.owner, {})
-        own.pop(page.id, None)
-        if not own:
-            self._of.pop(page.owner, None)
+        self._pages.drop(page)
         self.gateway.close_view(page.port.id, cause=cause)
         page.calls.end()
 
     def _open(self, hello: Hello, request: Request, person: Principal) -> BridgePage | None:
-        if not self._has_room(person.key):
+        if not self._pages.has_room(person.key):
             _LOG.warning("a page has no view: this person has too many open pages")
             return None
         page = BridgePage(self.sign_in, self._host, request, person)
@@ -98,15 +89,5 @@ class Pages:
             _LOG.warning("a page has no view: %s", problem)
             return None
         page.opened(port)
-        self._pages[page.id] = page
-        self._of.setdefault(page.owner, {})[page.id] = page
+        self._pages.add(page)
         return page
-
-    def _has_room(self, owner: PrincipalKey) -> bool:
-        own = tuple(self._of.get(owner, {}).values())
-        if len(own) < self.gateway.limits.views_per_principal:
-            return True
-        unseen = next((page for page in own if page.outbox is None), None)
-        if unseen is not None:
-            self.close(unseen)
-        return unseen is not None

@@ -66,6 +66,11 @@ class Page:
         self.at_end(port.surface.subscribe(self._heard, types=HEARD))
 
     @property
+    def there(self) -> bool:
+        """True while its browser is connected."""
+        return self.listener is not None
+
+    @property
     def port(self) -> ViewPort:
         """Its view."""
         if self._port is None:

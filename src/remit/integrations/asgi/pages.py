@@ -10,12 +10,12 @@ from starlette.requests import Request
 
 from remit._model.consumer import Decider, Principal
 from remit._model.request_view import CancelCause, ConfirmationView
+from remit._session.open_pages import OpenPages, PrincipalKey
 from remit._session.port import GatewayPort
 from remit.integrations.asgi.page import Page
 from remit.integrations.asgi.signing import SignIn
 
 _LOG: Final = logging.getLogger("remit.integrations.asgi")
-PrincipalKey = tuple[str | None, str]
 
 
 class Pages:
@@ -30,14 +30,13 @@ class Pages:
         self._gateway = gateway
         self._sign_in = sign_in
         self._host = host
-        self._pages: dict[str, Page] = {}
-        self._of: dict[PrincipalKey, dict[str, Page]] = {}
+        self._pages: OpenPages[Page] = OpenPages(gateway.limits.views_per_principal, self.close)
         self._asking: set[Page] = set()
         self._counting = False
 
     def open(self, request: Request, person: Principal) -> Page | None:
         """Make the view of a page being built; None where this person, or the process, has as many as there may be."""
-        if not self._has_room(person.key):
+        if not self._pages.has_room(person.key):
             _LOG.warning("a page has no view: this person has too many open pages")
             return None
         page = Page(self._sign_in, self._host, request, person)
@@ -50,8 +49,7 @@ class Pages:
             return None
         page.opened(port, self._gateway.limits.runtime_text)
         page.at_end(port.surface.confirmations.subscribe(partial(self._asked, page)))
-        self._pages[page.id] = page
-        self._of.setdefault(page.owner, {})[page.id] = page
+        self._pages.add(page)
         self._end_later(page, self._gateway.limits.view_wait_s)
         return page
 
@@ -61,16 +59,12 @@ class Pages:
 
     def of(self, owner: PrincipalKey) -> tuple[Page, ...]:
         """All pages of one person, oldest first."""
-        return tuple(self._of.get(owner, {}).values())
+        return self._pages.of(owner)
 
     def connect(self, page: Page, tab: str | None) -> object:
         """A socket of this page's browser begins: its view is open. Returns what tells the socket from another one."""
         page.stop_waiting()
-        for other in self.of(page.owner):
-            # The same tab shows another page now, so nobody can see the old one any more.
-            if other is not page and tab is not None and other.tab == tab:
-                self.close(other, CancelCause.VIEW_RELOADED)
-        page.tab = tab if tab is not None else page.tab
+        self._pages.shown_in(page, tab)
         page.listener = listener = object()
         page.telling.wake()
         page.told_waiting = -1
@@ -93,30 +87,17 @@ class Pages:
         if page.closed:
             return
         page.close()
-        self._pages.pop(page.id, None)
-        own = self._of.get(page.owner, {})
-        own.pop(page.id, None)
-        if not own:
-            self._of.pop(page.owner, None)
+        self._pages.drop(page)
         self._asking.discard(page)
         self._gateway.close_view(page.port.id, cause=cause)
         self._count_later()
 
     def stopping(self) -> None:
         """End every socket, so that the server may stop; the gateway closes the views."""
-        for page in tuple(self._pages.values()):
+        for page in self._pages.all():
             page.stop_waiting()
             page.listener = None
             page.telling.wake()
-
-    def _has_room(self, owner: PrincipalKey) -> bool:
-        own = self.of(owner)
-        if len(own) < self._gateway.limits.views_per_principal:
-            return True
-        unseen = next((page for page in own if page.listener is None), None)
-        if unseen is not None:
-            self.close(unseen)
-        return unseen is not None
 
     def _end_later(self, page: Page, seconds: float) -> None:
         page.stop_waiting()
@@ -138,7 +119,7 @@ class Pages:
     def _count(self) -> None:
         """Tell every open page how many requests its person could decide (SPEC 7.3)."""
         self._counting = False
-        for page in self._pages.values():
+        for page in self._pages.all():
             if page.listener is None:
                 continue
             decider = page.decider() if self._asking else None

@@ -17,7 +17,7 @@ from remit.procedures.errors import BackendError
 from remit.procedures.http.answer import seconds_of
 from remit.procedures.http.encoded import codings_of
 from remit.procedures.http.sending import Received
-from remit.procedures.openapi.document import Document, Node
+from remit.procedures.openapi.document import MARK, Document, Node
 from remit.procedures.openapi.fields import Slot
 from remit.procedures.openapi.refusal import OperationRefused
 from remit.procedures.openapi.schemas import Converter
@@ -180,7 +180,7 @@ def _error_judge(document: Document, response: Node, subject: str) -> Validator 
 def parsed(data: bytes) -> Json:
     """The JSON of an answer; NotJson for something else."""
     try:
-        return cast(Json, orjson.loads(data))
+        return cast(Json, orjson.loads(data.removeprefix(MARK)))
     except orjson.JSONDecodeError:
         raise NotJson("the answer is not JSON") from None
 

@@ -29,7 +29,7 @@ _DIALECTS: Final = (
 )
 _MAX_HOPS: Final = 32
 _INDEX: Final = re.compile(r"[0-9]{1,9}")
-_MARK: Final = b"\xef\xbb\xbf"
+MARK: Final = b"\xef\xbb\xbf"
 _SAME: Final = "write what JSON could say, and nothing else"
 
 Node: TypeAlias = dict[str, Json]
@@ -163,7 +163,7 @@ def _fetched(url: str) -> bytes:
 def _read(data: bytes, place: str) -> Json:
     """As JSON when it begins as JSON or a page does, else as YAML; a flow mapping of YAML needs a name that says so."""
     named = place.lower().endswith((".yaml", ".yml"))
-    if not named and data.removeprefix(_MARK).lstrip()[:1] in (b"{", b"[", b"<", b""):
+    if not named and data.removeprefix(MARK).lstrip()[:1] in (b"{", b"[", b"<", b""):
         return _parsed(data, place)
     if yaml_text is None:
         raise _wrong(
@@ -183,7 +183,7 @@ def _parsed(data: bytes, place: str) -> Json:
     if len(data) > MAX_BYTES:
         raise _wrong(place, f"has more than {MAX_BYTES} bytes", "give the part of it that is meant")
     try:
-        return cast(Json, orjson.loads(data.removeprefix(_MARK)))
+        return cast(Json, orjson.loads(data.removeprefix(MARK)))
     except orjson.JSONDecodeError as problem:
         raise _wrong(place, "is not JSON", "mend it, or give a document in YAML a name that ends in .yaml") from problem
 
