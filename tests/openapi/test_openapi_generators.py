@@ -13,6 +13,7 @@ import pytest
 from remit import Component, Surface, reference
 from remit.procedures.openapi import OpenAPI, Operation
 from tests.behaviour.conftest import AGENT, authority_of, failed, output
+from tests.conftest import missing
 from tests.openapi import fastapi_app
 from tests.openapi.kinds import DOCUMENTS, KINDS
 from tests.orpc.backend import node
@@ -131,7 +132,7 @@ def _apiflask() -> Iterator[str]:
 def _fastify() -> Iterator[str]:
     program = node()
     if program is None or not (FASTIFY / "node_modules").is_dir():
-        pytest.skip("no packages of Fastify: scripts/setup installs them")
+        missing("no packages of Fastify: scripts/setup installs them")
     with _said_port([program, "app.mjs", "serve"], FASTIFY) as url:
         yield url
 
