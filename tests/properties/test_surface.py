@@ -153,5 +153,9 @@ def test_a_run_comes_to_every_kind_of_thing_that_can_happen() -> None:
     class Counted(Machine):
         reached: ClassVar[Counter[str]] = Counter()
 
-    run_state_machine_as_test(seed(2)(Counted), settings=settings(SETTINGS, max_examples=24, database=None))
+    # What a seed leads to depends on the modules that are loaded, so one of them alone may miss a rare kind.
+    for number in range(2, 14):
+        run_state_machine_as_test(seed(number)(Counted), settings=settings(SETTINGS, max_examples=16, database=None))
+        if all(Counted.reached[kind] for kind in REACHED):
+            break
     assert [kind for kind in sorted(REACHED) if not Counted.reached[kind]] == []
