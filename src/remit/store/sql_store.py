@@ -1,5 +1,6 @@
 """What every store over a database is: its parts, one thread, and a look around each second."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from remit._base.clock import Clock
@@ -22,7 +23,7 @@ FORGET_EVERY = 3_600
 """After how many looks around what has had its time is dropped."""
 
 
-class SqlStore:
+class SqlStore(ABC):
     """The parts over one engine; whoever makes it has opened the engine, and is `owner` from now on."""
 
     def __init__(self, engine: Engine, owners: Owners, owner: str, clock: Clock, poll_s: float) -> None:
@@ -116,12 +117,13 @@ class SqlStore:
     def _later(self, table: str, key: str, statement: str, values: Sequence[Value]) -> None:
         self._writer.later(table, key, statement, values)
 
+    @abstractmethod
     def _ending(self) -> None:
         """Said by a process that ends by itself; one that does not is found out."""
 
+    @abstractmethod
     def _changed(self) -> object:
         """What differs when another process has written since."""
-        raise NotImplementedError
 
     def _look_around(self) -> None:
         changed = self._changed()

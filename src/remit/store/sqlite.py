@@ -90,6 +90,9 @@ class SQLiteStore(SqlStore):
         super().close()
         self._lock.end()
 
+    def _ending(self) -> None:
+        """Its lock ends with it, and says so to others."""
+
     def _changed(self) -> object:
         return self._engine.db.execute("PRAGMA data_version").fetchone()
 
